@@ -1,0 +1,55 @@
+"""Headwork: work attention out by hand and in code, check every step, and name the mistake behind a wrong number.
+
+Names are loaded when they are first used, so that `import headwork` and the command line answer at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .diagnosis.blind import Blindspots, blindspots
+    from .diagnosis.marking import Marking, mark
+    from .errors import HeadworkError
+    from .mechanism.tracing import Trace, trace
+    from .problem import Problem
+
+__version__ = "0.1.0"
+
+__all__ = ["Blindspots", "HeadworkError", "Marking", "Problem", "Trace", "blindspots", "mark", "trace"]
+
+_HOMES = {
+    "Blindspots": ".diagnosis.blind",
+    "HeadworkError": ".errors",
+    "Marking": ".diagnosis.marking",
+    "Problem": ".problem",
+    "Trace": ".mechanism.tracing",
+    "blindspots": ".diagnosis.blind",
+    "mark": ".diagnosis.marking",
+    "trace": ".mechanism.tracing",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"headwork has no {name!r}; it has {', '.join(__all__)}")
+    if name in ("Trace", "trace"):
+        _show_in_notebooks()
+    return getattr(import_module(_HOMES[name], __name__), name)
+
+
+def _show_in_notebooks() -> None:
+    """Give Trace its HTML here, above all floors: the mechanism may not import what renders it."""
+    from .mechanism.tracing import Trace
+
+    def html(trace: Trace) -> str:
+        from .interfaces.notebook import html_of
+
+        return html_of(trace)
+
+    Trace._repr_html_ = html  # type: ignore[attr-defined]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

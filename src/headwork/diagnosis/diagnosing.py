@@ -1,0 +1,362 @@
+"""Name the mistake behind somebody's numbers: the verdict, the explanations with their evidence, the hints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..arrays import DTYPES, Array
+from ..errors import AnswerError
+from ..mechanism.fields import canonical, field_named
+from ..mechanism.tracing import Trace, trace
+from ..mistakes.wrong_run import run_wrong
+from ..problem import GIVEN, Problem, ignored_after
+from .answers import Answer, read_answers
+from .consequences import Consequences
+from .plan import RIGHT, Hypothesis
+from .search import Finding, joint_explanations, known_consequences, narrow_explanations, simple_explanations
+from .slips import Slip, find_slips
+from .target import Target
+from .tolerance import Precision, array_precision, asked_precision, in_float64, typed_precision
+from .verdicts import SHORT, judge
+from .wording import describe, finding_sentence
+
+VERDICTS = ("right", "rounding", "convention", "slip", "mistake", "consistent", "unexplained", "invalid")
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What is behind one step's numbers.
+
+    Fields
+    problem   the problem that was worked
+    step      the step that was answered
+    verdict   one of VERDICTS; "mistake" is named, "consistent" is not sure
+    findings  the explanations with the fewest mistakes, the best evidence first
+    slips     hints about single entries, alone or after `after`, a mistake that explains the rest
+    wrong     the entries that differ from the right ones, counted from 0
+    sentence  one sentence for a person
+    assumed   how exact the numbers were taken to be, and why
+    follows   the numbers are not the right ones, but follow from the answer to an earlier step
+    steps     where several steps were answered: the diagnosis of each, in order
+    """
+
+    problem: Problem
+    step: str
+    verdict: str
+    findings: tuple[Finding, ...]
+    slips: tuple[Slip, ...]
+    after: Hypothesis
+    wrong: tuple[tuple[int, ...], ...]
+    sentence: str
+    assumed: str
+    follows: bool = False
+    steps: tuple[Diagnosis, ...] = ()
+
+    @property
+    def mistakes(self) -> tuple[tuple[str, ...], ...]:
+        """The readings of all findings as ids; a pair of mistakes is a tuple of two."""
+        return tuple(
+            tuple(m.id for m in reading) for finding in self.findings for reading in finding.readings
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the problem, as plain data."""
+        return {
+            "step": self.step,
+            "verdict": self.verdict,
+            "mistakes": [finding_dict(self.problem, finding) for finding in self.findings],
+            "slips": [{"kind": slip.kind, "entries": slip.entries, "says": slip.says} for slip in self.slips],
+            "after": [mistake.id for mistake in self.after],
+            "wrong": self.wrong,
+            "sentence": self.sentence,
+            "assumed": self.assumed,
+            "follows": self.follows,
+            **({"steps": [step.to_dict() for step in self.steps]} if self.steps else {}),
+        }
+
+
+def finding_dict(problem: Problem, finding: Finding) -> dict[str, Any]:
+    """A finding as plain data."""
+    return {
+        "readings": [[mistake.id for mistake in reading] for reading in finding.readings],
+        "also": [
+            list(mistake.ids[1:]) for reading in finding.readings for mistake in reading if mistake.readings
+        ],
+        "named": finding.named,
+        "convention": finding.is_convention,
+        "bits": round(finding.bits, 1),
+        "theta": finding.theta,
+        "sentence": finding_sentence(problem, finding),
+    }
+
+
+def diagnose(problem: Problem, values: Any, step: str = "output", digits: int | None = None) -> Diagnosis:
+    """Which mistake gives these numbers, or which slip; or that they are right, rounded, or unexplained.
+
+    problem  what was to be worked out
+    values   the numbers of one step, in the shape of the problem's arrays: an array, nested lists, or text, None
+             or "_" where not given; or {step: values} for several steps, of which the first wrong one is diagnosed
+    step     the field that they answer: "scores", "weights", "output", …
+    digits   decimals asked for; None infers them from the numbers
+
+    Special cases: NaN and infinities are numbers like others; a shape that does not fit is the verdict "invalid".
+    Raises UnknownNameError for a step that does not exist, and what `trace` raises.
+    Source: docs/diagnosis.md.
+
+    >>> from headwork import Problem, diagnose
+    >>> problem = Problem(query=[[2, 0, 0, 0], [0, 2, 0, 0], [0, 2, 2, 0]], key=[[1, 0, 0, 0], [0, 1, 1, 0], [2, 0, 0, 0]])
+    >>> diagnose(problem, "2 0 4; 0 2 0; 0 4 0", step="scaled").mistakes
+    (('scale-missing',),)
+    """
+    several = isinstance(values, Mapping) and not ({"row", "entry", "values", "value"} & set(values))
+    work = worked(problem)
+    try:
+        answers = read_answers(work, values if several else {step: values})
+    except AnswerError as error:
+        return Diagnosis(problem, step, "invalid", (), (), RIGHT, (), str(error), "")
+    diagnoses: list[Diagnosis] = []
+    for index, answer in enumerate(answers):
+        diagnoses.append(_after(problem, work, answer, answers[:index], diagnoses, digits))
+    first = next((each for each in diagnoses if each.verdict != "right"), diagnoses[-1])
+    return replace(first, steps=tuple(diagnoses)) if several else first
+
+
+def _after(
+    problem: Problem,
+    work: Trace,
+    answer: Answer,
+    earlier: Sequence[Answer],
+    found: Sequence[Diagnosis],
+    digits: int | None,
+) -> Diagnosis:
+    """The diagnosis of one step: what it adds to what it inherits from the learner's own earlier step."""
+    own = diagnose_answer(problem, work, answer, digits)
+    source = next((e for e in reversed(earlier) if e.step in GIVEN and e.given.all()), None)
+    if (
+        own.verdict == "right"
+        or source is None
+        or all(each.verdict == "right" and not each.follows for each in found)
+    ):
+        return own
+    resumed = resume(problem, work, source)
+    added = diagnose_answer(resumed, worked(resumed), answer, digits)
+    if added.verdict == "right":
+        says = f"This follows from your own {field_named(source.step).title}."
+        return replace(added, follows=True, sentence=says)
+    return added if added.verdict != "unexplained" else own
+
+
+def resume(problem: Problem, work: Trace, answer: Answer) -> Problem:
+    """The problem that is left once somebody's own numbers stand at a step."""
+    step = answer.step
+    record = {name: value for name, value in problem.to_dict().items() if name not in ignored_after(step)}
+    record |= {"given": {step: canonical(problem, step, answer.values)}, "head_dim": problem.D}
+    if "value_repeated" in work:
+        record["value"] = work.fields["value_repeated"]
+    for name in ("heads", "kv_heads", "query", "key", "x", "x_key", "rope"):
+        record.pop(name, None)
+    if problem.single:
+        record["given"] = {step: answer.values}
+        record["value"] = work["value_repeated"] if "value_repeated" in work else None
+    return Problem.from_dict(record)
+
+
+@lru_cache(maxsize=32)
+def worked(problem: Problem) -> Trace:
+    """The problem in float64, kept: several answers to it are usual."""
+    return trace(in_float64(problem))
+
+
+@lru_cache(maxsize=32)
+def known_tolerances(problem: Problem, precision: Precision) -> Mapping[str, Array]:
+    """The tolerance at every step, kept."""
+    work = worked(problem)
+    return precision.tolerances(work.problem, work.fields)
+
+
+def diagnose_answer(problem: Problem, work: Trace, answer: Answer, digits: int | None) -> Diagnosis:
+    """The diagnosis of one answer to one step of a problem that is worked out."""
+    precision = precision_of(problem, answer, digits)
+    target = target_of(problem, work, answer, precision)
+    is_short = target.given.sum() < answer.given.sum()
+    if is_short and target.is_right:
+        says = f"Right so far: give {precision.digits} digits after the point."
+        return _result(target, "rounding", precision.why, says)
+    return diagnose_target(target, precision.why)
+
+
+def precision_of(problem: Problem, answer: Answer, digits: int | None) -> Precision:
+    """How precisely an answer is judged: as asked, else by how it was written, or by the coarser arithmetic."""
+    if digits is not None:
+        return asked_precision(digits)
+    if answer.dtype is None:
+        return typed_precision()
+    kinds = (problem.dtype.name, answer.dtype)
+    return array_precision(answer.values, max(kinds, key=list(DTYPES).index))
+
+
+def target_of(problem: Problem, work: Trace, answer: Answer, precision: Precision) -> Target:
+    """What is to be explained. Entries that are right so far, with fewer digits than asked, are left out of it."""
+    step = answer.step
+    tolerance = known_tolerances(problem, precision)[step]
+    values = canonical(problem, step, answer.values)
+    right = work.fields[step].astype(np.float64)
+    tolerance = np.broadcast_to(tolerance, right.shape)
+    verdicts = judge(values, right, tolerance, canonical(problem, step, answer.places), precision.digits)
+    given = canonical(problem, step, answer.given) & (verdicts != SHORT)
+
+    def slack(other: Problem, fields: Mapping[str, Array]) -> Array:
+        if precision.digits is None:
+            return tolerance
+        return precision.tolerances(other, _shaped_like(work.fields, fields))[step]
+
+    return Target(problem, step, values, given, right, slack, tolerance, precision.digits)
+
+
+def _shaped_like(right: Mapping[str, Array], wrong: Mapping[str, Array]) -> dict[str, Array]:
+    """A wrong pipeline's fields in float64; one of another shape (a sum over columns) gives way to the right one."""
+    return {
+        name: array
+        if array.dtype == bool or name not in wrong or wrong[name].shape != array.shape
+        else wrong[name].astype(np.float64)
+        for name, array in right.items()
+    }
+
+
+def diagnose_target(target: Target, assumed: str) -> Diagnosis:
+    """The diagnosis of one step's numbers: right, one mistake, rounding, more mistakes, slips, or none of these."""
+    if target.is_right:
+        return _result(target, "right", assumed, "This is right.")
+    return (
+        _explained(target, assumed, simple_explanations(target))
+        or _rounded(target, assumed)
+        or _explained(target, assumed, joint_explanations(target))
+        or _slipped(target, assumed)
+        or _coarse(target, assumed)
+        or _result(target, "unexplained", assumed, _unexplained(target))
+    )
+
+
+def _explained(target: Target, assumed: str, findings: Sequence[Finding]) -> Diagnosis | None:
+    if not findings:
+        return None
+    best = tuple(sorted(findings, key=lambda finding: -finding.bits))
+    return _result(target, _verdict(best), assumed, finding_sentence(target.problem, best[0]), best)
+
+
+def _rounded(target: Target, assumed: str) -> Diagnosis | None:
+    """Right but for rounding: fewer digits on the way than were asked, or exactly what fewer bits give."""
+    if target.digits is not None:
+        return _within(target, assumed, fewer_digits(target.digits))
+    findings = narrow_explanations(target)
+    if not findings:
+        return None
+    says = f"This is right but for rounding: you {describe(target.problem, findings[0].readings[0])}."
+    return _result(target, "rounding", assumed, says, findings)
+
+
+def fewer_digits(digits: int) -> Iterator[tuple[Precision, str]]:
+    """Down to two digits: with one, nearly everything is near."""
+    for count in range(digits - 1, 1, -1):
+        yield asked_precision(count), f"it is what comes out if results are rounded to {count} digits on the way"
+
+
+def _coarse(target: Target, assumed: str) -> Diagnosis | None:
+    """An array that nothing explains, but that a narrower dtype than the problem's would excuse."""
+    if target.digits is not None:
+        return None
+    names = list(DTYPES)[list(DTYPES).index(target.problem.dtype.name) + 1 :]
+    return _within(target, assumed, ((Precision(None, name, ""), f"the error is what {name} arithmetic makes") for name in names))
+
+
+def _within(target: Target, assumed: str, precisions: Iterable[tuple[Precision, str]]) -> Diagnosis | None:
+    for precision, says in precisions:
+        if target.matches(target.right, known_tolerances(target.problem, precision)[target.step]):
+            return _result(target, "rounding", assumed, f"This is right but for rounding: {says}.")
+    return None
+
+
+def _slipped(target: Target, assumed: str) -> Diagnosis | None:
+    after, slips = slips_after(target)
+    if not slips:
+        return None
+    return _result(target, "slip", assumed, _slip_sentence(target, after, slips), slips=slips, after=after)
+
+
+def _verdict(findings: tuple[Finding, ...]) -> str:
+    if any(finding.is_convention for finding in findings):
+        return "convention"
+    return "mistake" if any(finding.named for finding in findings) else "consistent"
+
+
+def _result(
+    target: Target,
+    verdict: str,
+    assumed: str,
+    sentence: str,
+    findings: tuple[Finding, ...] = (),
+    slips: tuple[Slip, ...] = (),
+    after: Hypothesis = RIGHT,
+) -> Diagnosis:
+    wrong = () if verdict == "right" else wrong_entries(target)
+    return Diagnosis(target.problem, target.step, verdict, findings, slips, after, wrong, sentence, assumed)
+
+
+def wrong_entries(target: Target) -> tuple[tuple[int, ...], ...]:
+    """The given entries that are not right, as canonical indices."""
+    with np.errstate(invalid="ignore"):  # inf − inf: compared as symbols
+        same = (np.abs(target.right - target.values) <= target.tolerance) | (target.right == target.values)
+    same |= np.isnan(target.right) & np.isnan(target.values)
+    return tuple(tuple(int(i) for i in index) for index in np.argwhere(target.given & ~same))
+
+
+# --- slips, alone or after one mistake ------------------------------------------------------------
+
+
+def slips_after(target: Target) -> tuple[Hypothesis, tuple[Slip, ...]]:
+    """The slips that explain the answer: alone, else after the one mistake that leaves the fewest wrong entries."""
+    alone = find_slips(target, run_wrong(target.problem, RIGHT), target.right)
+    if alone:
+        return RIGHT, alone
+    made = known_consequences(target.problem, target.step, 1)
+    for index in _nearest(target, made):
+        slips = find_slips(
+            target, run_wrong(target.problem, made.hypotheses[index]), made.values[made.node[index]]
+        )
+        if slips:
+            return made.hypotheses[index], slips
+    return RIGHT, ()
+
+
+def _nearest(target: Target, made: Consequences) -> list[int]:
+    """The mistakes that agree with more than half of the given entries, and with more than the right pipeline does."""
+    with np.errstate(invalid="ignore"):  # inf − inf: a symbol where a number is due does not agree
+        agree = (np.abs(made.values - target.values) <= target.tolerance) | ~target.given
+    counts = agree.reshape(len(agree), -1).sum(axis=-1)[made.node]
+    blank = int((~target.given).sum())
+    enough = max(int(counts[0]), blank + int(target.given.sum()) // 2)
+    return [int(i) for i in np.argsort(-counts, kind="stable")[:3] if counts[i] > enough]
+
+
+def _slip_sentence(target: Target, after: Hypothesis, slips: tuple[Slip, ...]) -> str:
+    entries = {slip.entries for slip in slips}
+    hint = slips[0].says if len(slips) == len(entries) == 1 else "; or ".join(slip.says for slip in slips[:3])
+    first = (
+        f"All but a few entries are what you get if you {describe(target.problem, after)}; beyond that, "
+        if after
+        else ""
+    )
+    return f"{first}{hint}." if first else f"{hint[0].upper()}{hint[1:]}."
+
+
+def _unexplained(target: Target) -> str:
+    wrong, given = len(wrong_entries(target)), int(target.given.sum())
+    return (
+        f"{wrong} of {given} entries are not right, and nothing in the catalogue gives these numbers: "
+        f"no one or two mistakes, and no slip in a few entries."
+    )

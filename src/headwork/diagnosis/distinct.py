@@ -1,0 +1,226 @@
+"""What mistakes give at one step of one problem, and which of those numbers are told apart for certain.
+
+Two numbers count as different where even the least exact honest work, rounded as it may be, cannot take
+one for the other: farther apart than the tolerance of a right answer and half a unit of the last digit
+(for arrays: twice the tolerance).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import UnknownNameError
+from ..mechanism.fields import INPUTS
+from ..mechanism.steps import STEPS
+from ..mechanism.tracing import Trace, check_memory, run, seeds
+from ..mistakes.catalogue import CATALOGUE
+from ..mistakes.mistake import Mistake
+from ..mistakes.wrong_run import can_be_made, run_wrong
+from ..problem import Problem
+from .consequences import asked_steps, execute
+from .plan import RIGHT, Hypothesis, Plan, plan_for
+from .reach import FINAL, reaches
+from .rounding import half_unit
+from .search import MOST_ENTRIES
+from .tolerance import DIGITS, Precision, decimal_places, in_float64
+from .verdicts import STANDS_FOR_INFINITY, SUMS
+
+NARROW = ("float16", "bfloat16", "float32")
+# limits on which keys may be seen, and copies of the problem's own arrays: no numbers that somebody works out
+NOT_ASKED = (*INPUTS, "allowed", "bias", "part_output", "part_logsumexp")
+MOST_PLACES = 3  # decimals of the problem's own numbers, up to which it is one that people work by hand
+OVERFLOW = 700.0  # e^709 is the last that float64 can hold
+FIRST_LOOK = 8  # entries that are compared first: most numbers that differ do so there
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """What hypotheses give at one step.
+
+    exact   the problem in float64; fields: what the right pipeline gives there
+    right   (entries,), of all entries or, where all hypotheses' would be too many, of evenly spread ones
+    values  (hypotheses, entries)
+    sure    (entries,): the distance beyond which two numbers differ for certain
+    shows   (hypotheses,): whether each differs from the right one, in any entry at all
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    exact: Problem
+    fields: Mapping[str, Array]
+    right: Array
+    values: Array
+    sure: Array
+    shows: Array
+
+
+def step_of(problem: Problem, step: str | None) -> str:
+    """The step that is meant: None is the output, or the weights where there is no value.
+
+    Raises UnknownNameError where the problem has no such step.
+    """
+    work = Trace(problem, run(problem, seeds(problem)))
+    names = [name for name in work if name not in NOT_ASKED and name not in seeds(problem)]
+    step = step or ("output" if "output" in names else names[-1])
+    if step not in names:
+        asked = [name for each in work.steps for name in each.writes if name in names]
+        raise UnknownNameError(
+            f"this problem has no numbers called {step[:60]!r} to look at. It has: {', '.join(asked)}."
+        )
+    return step
+
+
+def usual_digits(problems: Iterable[Problem]) -> int | None:
+    """The digits to which such problems are worked: three by hand, None for arithmetic in their own dtype."""
+    return DIGITS if all(map(_is_by_hand, problems)) else None
+
+
+def _is_by_hand(problem: Problem) -> bool:
+    """Short decimals in float64 throughout."""
+    arrays = [array for array in seeds(problem).values() if problem.dtype == np.float64]
+    places = [decimal_places(array[np.isfinite(array)], "float64") for array in arrays]
+    return bool(places) and all(count is not None and count <= MOST_PLACES for count in places)
+
+
+@lru_cache(maxsize=64)
+def judged(step: str, digits: int | None, dtype: str) -> tuple[Mistake, ...]:
+    """The mistakes that can matter at that step: none with a free number, those of fewer bits only there."""
+    is_narrow = digits is None and dtype in NARROW
+    candidates = (m for m in CATALOGUE if is_narrow or not m.narrow)
+    return tuple(m for m in candidates if m.parameter is None and reaches(m, step))
+
+
+def makeable(problem: Problem, step: str, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
+    """Those of the mistakes that the problem has a place for, and from which the step follows."""
+    return tuple(mistake for mistake in mistakes if can_show(problem, step, mistake))
+
+
+def can_show(problem: Problem, step: str, mistake: Mistake) -> bool:
+    """Whether the problem has a place for the mistake, and the step follows from it."""
+    if not can_be_made(problem, mistake):
+        return False
+    return mistake.rewrite is not None or step in _follow(mistake, asked_steps(problem))
+
+
+@lru_cache(maxsize=4096)
+def _follow(mistake: Mistake, asked: frozenset[str]) -> frozenset[str]:
+    """The fields that follow from the mistake: without parts to merge, the logsumexp leads nowhere."""
+    changed: set[str] = set()
+    for step in STEPS:
+        reads = mistake.version(step.name).reads if step.name in mistake.wrong else step.reads
+        if step.name not in mistake.wrong and step.name not in asked:
+            reads = reads[:1] if step.passes else ()
+        if step.name in mistake.wrong or any(name in changed for name in reads):
+            changed |= set(step.writes)
+    return frozenset(name for name in (*changed, *FINAL) if FINAL.get(name, name) in changed)
+
+
+def numbers_of(
+    problem: Problem, step: str, digits: int | None, hypotheses: tuple[Hypothesis, ...]
+) -> Numbers:
+    """What the hypotheses give, worked out in slices so that large problems fit in memory.
+
+    digits  decimals asked, or None: the problem's own arithmetic
+    Raises TooLargeError.
+    """
+    check_memory(problem)
+    exact = in_float64(problem)
+    fields = run(exact, seeds(exact))
+    field = fields[FINAL.get(step, step)]
+    (right, sure), *others = _accepted(problem, exact, fields, step, digits)
+    batch = max(MOST_ENTRIES // max(array.size for array in fields.values()), 1)
+    kept = _kept(right.size, len(hypotheses))
+    shows: list[Array] = [np.zeros(0, dtype=bool)]
+    values: list[Array] = [np.zeros((0, right[kept].size))]
+    for start in range(0, len(hypotheses), batch):
+        part = _results(problem, exact, step, hypotheses[start : start + batch], field.shape)
+        part = np.where(np.isneginf(right) & (part <= STANDS_FOR_INFINITY), -np.inf, part)
+        wrong = differs(part, right, sure)
+        for other, distance in others:
+            wrong &= differs(part, other, distance)
+        shows.append(np.any(wrong, axis=-1))
+        values.append(part[:, kept])
+    found, given = np.concatenate(shows), np.concatenate(values)
+    return Numbers(hypotheses, exact, fields, right[kept], given, sure[kept], found)
+
+
+def _accepted(
+    problem: Problem, exact: Problem, fields: Mapping[str, Array], step: str, digits: int | None
+) -> list[tuple[Array, Array]]:
+    """The entries that count as right, each time with the distance from which others are wrong for certain.
+
+    Exponentials and their sums count with the row's maximum subtracted, and without.
+    """
+    tolerances = Precision(digits, problem.dtype.name, "").tolerances(exact, fields)
+    ways = {step: fields[FINAL.get(step, step)]}
+    if step in SUMS and f"{step}_unshifted" in tolerances:
+        exps = np.exp(np.minimum(fields["logits"], OVERFLOW))
+        ways[f"{step}_unshifted"] = exps if step == "exponentials" else exps.sum(axis=-1, keepdims=True)
+    accepted = []
+    for name, values in ways.items():
+        tolerance = np.nan_to_num(tolerances[name])
+        sure = tolerance + (tolerance if digits is None else half_unit(digits))
+        accepted.append((values.ravel(), np.broadcast_to(sure, values.shape).ravel()))
+    return accepted
+
+
+def _kept(entries: int, hypotheses: int) -> Array | slice:
+    """Which entries are kept: all, or as many as memory has room for, evenly spread."""
+    room = max(MOST_ENTRIES // max(hypotheses, 1), FIRST_LOOK)
+    return slice(None) if entries <= room else np.linspace(0, entries - 1, room).astype(np.int64)
+
+
+def _results(
+    problem: Problem, exact: Problem, step: str, hypotheses: tuple[Hypothesis, ...], shape: tuple[int, ...]
+) -> Array:
+    """(hypotheses, entries); NaN where one gives another shape. Narrow ones run in their own dtype."""
+    values = np.full((len(hypotheses), *shape), np.nan)
+    alone = np.array([any(m.narrow or m.rewrite is not None for m in each) for each in hypotheses])
+    stacked = tuple(each for each, is_alone in zip(hypotheses, alone, strict=True) if not is_alone)
+    if stacked:
+        known = seeds(exact)
+        made = execute(exact, step, _plan(stacked, step, frozenset(known), asked_steps(exact)), known)
+        values[~alone] = made.values[made.node][1:]
+    for index in np.flatnonzero(alone):
+        is_narrow = any(mistake.narrow for mistake in hypotheses[index])
+        result = run_wrong(problem if is_narrow else exact, hypotheses[index])[FINAL.get(step, step)]
+        if result.shape == shape:
+            values[index] = result
+    return values.reshape(len(hypotheses), -1)
+
+
+@lru_cache(maxsize=32)
+def _plan(
+    hypotheses: tuple[Hypothesis, ...], target: str, known: frozenset[str], asked: frozenset[str]
+) -> Plan:
+    return plan_for((RIGHT, *hypotheses), FINAL.get(target, target), known, asked)
+
+
+# --- comparing ------------------------------------------------------------------------------------
+
+
+def differs(a: Array, b: Array, sure: Array) -> Array:
+    """Where a and b (broadcast) are different for certain: far apart, or a symbol against a number."""
+    with np.errstate(invalid="ignore"):  # inf − inf: compared as symbols
+        far = np.abs(a - b) > sure
+    symbols = ~(np.isfinite(a) & np.isfinite(b)) & (a != b) & ~(np.isnan(a) & np.isnan(b))
+    return np.asarray(far | symbols)
+
+
+def alike(a: Array, b: Array, sure: Array) -> Array:
+    """(n, m): which rows of a (n, entries) and of b (m, entries) cannot be told apart for certain."""
+    entries = a.shape[-1]
+    first = np.linspace(0, entries - 1, min(FIRST_LOOK, entries)).astype(np.int64)
+    near = np.ones((len(a), len(b)), dtype=bool)
+    for entry in first:
+        near &= ~differs(a[:, None, entry], b[None, :, entry], sure[entry])
+    rows, columns = np.nonzero(near)
+    step = max(MOST_ENTRIES // max(entries, 1), 1)
+    for start in range(0, len(rows), step):
+        i, j = rows[start : start + step], columns[start : start + step]
+        near[i, j] = ~differs(a[i], b[j], sure).any(axis=-1)
+    return near

@@ -1,0 +1,414 @@
+"""Mark answers step by step: each against the right one and, where it differs, against what follows from the
+learner's own step before, so that one slip costs one mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import OptionError
+from ..mechanism.fields import in_kind
+from ..mechanism.masks import float_masks
+from ..mechanism.tracing import Trace, trace
+from ..problem import Problem
+from .answers import Answer, read_answers
+from .following import OwnWork
+from .sentences import marking_sentence, step_sentence
+from .tolerance import Precision, array_precision, asked_precision, in_float64, typed_precision
+from .verdicts import (
+    BLANK,
+    FOLLOWS,
+    NOT_RIGHT,
+    RIGHT,
+    SHORT,
+    STANDS_FOR_INFINITY,
+    SUMS,
+    judge,
+    short_note,
+)
+
+MOST_DIGITS = 15  # a float64 has no more
+NOTHING_LEFT = "It follows from your step before, which leaves nothing to work out: no mark for it."
+
+
+@dataclass(frozen=True)
+class EntryMark:
+    """The mark of one entry.
+
+    Fields
+    index    counted from 0, in the step's own axes; text: as typed
+    value    as read, NaN where blank; right: the right number
+    verdict  "right", "follows", "short" (right so far), "not right" or "blank"
+    note     what there is to say about this entry, or nothing
+    """
+
+    index: tuple[int, ...]
+    text: str
+    value: float
+    right: float
+    verdict: str
+    note: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON: infinities and NaN are text, a blank has no value."""
+        value = None if self.verdict == BLANK else _number(self.value)
+        return {
+            "index": list(self.index),
+            "text": self.text,
+            "value": value,
+            "right": _number(self.right),
+        } | {
+            "verdict": self.verdict,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class StepMark:
+    """The marks of one step; arrays have the shape in which people see that step.
+
+    Fields
+    step         name of the field
+    values right the numbers as read, NaN where blank, and the right ones
+    verdicts     one word for each entry, "" where nothing was asked; notes: by flat index
+    texts        as typed, by flat index
+    echo         one line for each row: what was read; remarks: how, where that could be missed
+    assumed      how precisely it was judged, and why
+    sentence     one plain sentence
+    """
+
+    step: str
+    values: Array
+    right: Array
+    verdicts: Array
+    notes: Mapping[int, str]
+    texts: Mapping[int, str]
+    echo: tuple[str, ...]
+    remarks: tuple[str, ...]
+    assumed: str
+    sentence: str
+
+    @cached_property
+    def entries(self) -> tuple[EntryMark, ...]:
+        """The marks of the entries that were asked, row by row."""
+        return tuple(self._entries())
+
+    def _entries(self) -> Iterator[EntryMark]:
+        verdicts, values, right = self.verdicts.ravel(), self.values.ravel(), self.right.ravel()
+        for at, index in enumerate(np.ndindex(self.verdicts.shape)):
+            if verdicts[at]:
+                text = self.texts.get(at, "" if verdicts[at] == BLANK else f"{values[at]:.6g}")
+                yield EntryMark(
+                    index,
+                    text,
+                    float(values[at]),
+                    float(right[at]),
+                    str(verdicts[at]),
+                    self.notes.get(at, ""),
+                )
+
+    def count(self, *verdicts: str) -> int:
+        """How many entries have one of these verdicts."""
+        return int(np.isin(self.verdicts, verdicts).sum())
+
+    @property
+    def marks(self) -> int:
+        """One for each entry that is right or follows."""
+        return self.count(RIGHT, FOLLOWS)
+
+    @property
+    def out_of(self) -> int:
+        """How many entries were asked."""
+        return int((self.verdicts != "").sum())
+
+    @property
+    def verdict(self) -> str:
+        """The least of the entries' verdicts."""
+        return next(verdict for verdict in (NOT_RIGHT, BLANK, SHORT, FOLLOWS, RIGHT) if self.count(verdict))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The step's marks as plain data."""
+        return {
+            "step": self.step,
+            "verdict": self.verdict,
+            "marks": self.marks,
+            "out_of": self.out_of,
+            "sentence": self.sentence,
+            "assumed": self.assumed,
+            "read": list(self.echo),
+            "remarks": list(self.remarks),
+            "entries": [entry.to_dict() for entry in self.entries],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Marking:
+    """Somebody's answers, marked: one mark for each entry.
+
+    Fields
+    steps     a StepMark for each step answered, in the order of the pipeline
+    sentence  one plain sentence about all of them
+    """
+
+    steps: tuple[StepMark, ...]
+    sentence: str
+
+    @property
+    def marks(self) -> int:
+        """Entries that are right, or follow from the step before."""
+        return sum(step.marks for step in self.steps)
+
+    @property
+    def out_of(self) -> int:
+        """Entries that were asked."""
+        return sum(step.out_of for step in self.steps)
+
+    @property
+    def first_not_right(self) -> str | None:
+        """The first step with an entry that is not right."""
+        return next((step.step for step in self.steps if step.verdict == NOT_RIGHT), None)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every entry asked is right."""
+        return all(step.verdict == RIGHT for step in self.steps)
+
+    @property
+    def assumed(self) -> str:
+        """How precisely the steps were judged, and why."""
+        return "; ".join(dict.fromkeys(step.assumed for step in self.steps))
+
+    def __getitem__(self, step: str) -> StepMark:
+        """The marks of one step. Raises KeyError."""
+        return {each.step: each for each in self.steps}[step]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole marking as plain data."""
+        return {
+            "marks": self.marks,
+            "out_of": self.out_of,
+            "right": self.is_right,
+            "first_not_right": self.first_not_right,
+            "sentence": self.sentence,
+            "assumed": self.assumed,
+            "steps": [step.to_dict() for step in self.steps],
+        }
+
+
+def mark(problem: Problem, answers: Mapping[str, Any], digits: int | None = None) -> Marking:
+    """Answers to one or several steps of a problem, marked entry by entry.
+
+    problem  a Problem
+    answers  {step: values}, or {"step": step, "values": values}. A step is a field of a trace ("scores",
+             "weights", "output", …). Values have its shape, such as (Tq, Tk): typed text, nested lists, an
+             array; or a row {"row": i, "values": […]}, an entry {"entry": [i, j], "value": x}, counted
+             from 0, or a list of those
+    digits   decimals asked. None: three for typed numbers; for arrays the decimals that all values have, at
+             most six, or else the arithmetic of their dtype
+
+    Special cases: None, "_" and "?" are not given. Exponentials count shifted by the row's maximum or not,
+    each row in one way. A number of −10⁴ or below counts as −∞ where the right entry is masked.
+    Raises AnswerError (unreadable, a shape that does not fit, a step that the problem does not have),
+    UnknownNameError, OptionError.
+
+    >>> work = Problem(query=[[2.0, 0.0]], key=[[1.0, 0.0], [0.0, 1.0]], value=[[1.0], [0.0]], scale=0.5)
+    >>> marking = mark(work, {"scores": "2 1", "scaled": "1 0.5", "weights": "0.622 0.378"})
+    >>> [step.verdict for step in marking.steps]
+    ['not right', 'follows', 'follows']
+    >>> marking.marks, marking.out_of
+    (5, 6)
+    """
+    if not isinstance(problem, Problem):
+        raise OptionError(f"problem is a {type(problem).__name__}; a headwork.Problem was expected.")
+    exact = in_float64(problem)
+    marker = _Marker(trace(exact), _checked(digits))
+    steps = tuple(marker.step(answer) for answer in read_answers(marker.work, answers))
+    return Marking(steps, marking_sentence(exact, steps))
+
+
+def _checked(digits: Any) -> int | None:
+    if digits is None:
+        return None
+    is_whole = isinstance(digits, int | np.integer) and not isinstance(digits, bool)
+    if not is_whole or abs(int(digits)) > MOST_DIGITS:
+        raise OptionError(
+            f"digits is {digits!r}; a whole number from {-MOST_DIGITS} to {MOST_DIGITS} was expected: "
+            f"how many decimals after the point."
+        )
+    return int(digits)
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """What an answer is compared with, and how far it may be; both in the shape of the answer."""
+
+    values: Array
+    tolerance: Array
+
+
+class _Marker:
+    """Marks one step after the other, and remembers the learner's own work."""
+
+    def __init__(self, work: Trace, digits: int | None) -> None:
+        self.work = work
+        self.problem = work.problem
+        self.digits = digits
+        self.own = OwnWork(self.problem, work.fields)
+        self.unshifted: Array | None = None  # rows whose exponentials are not shifted by the maximum
+        self.tolerances: dict[Precision, Mapping[str, Array]] = {}
+
+    def step(self, answer: Answer) -> StepMark:
+        precision = self.precision(answer)
+        answer, notes = self.with_infinities(answer)
+        right = self.reference(answer, precision, self.work.fields, self.right_tolerances(precision))
+        verdicts = self.judged(answer, right, precision)
+        if self.own.known and (verdicts == NOT_RIGHT).any():
+            verdicts = self.followed(answer, verdicts, precision, notes)
+        self.own.add(answer, right.values, precision, self.unshifted if answer.step in SUMS else None)
+        verdicts = np.where(answer.asked, verdicts, "")
+        if precision.digits is not None:
+            notes |= {int(at): short_note(precision.digits) for at in np.flatnonzero(verdicts == SHORT)}
+        sentence = step_sentence(self.problem, answer.step, verdicts, precision.digits)
+        return StepMark(
+            answer.step,
+            answer.values,
+            right.values,
+            verdicts,
+            notes,
+            answer.texts,
+            answer.echo,
+            answer.remarks,
+            precision.why,
+            sentence,
+        )
+
+    def precision(self, answer: Answer) -> Precision:
+        if self.digits is not None:
+            return asked_precision(self.digits)
+        return (
+            typed_precision()
+            if answer.dtype is None
+            else array_precision(answer.values[answer.given], answer.dtype)
+        )
+
+    def right_tolerances(self, precision: Precision) -> Mapping[str, Array]:
+        if precision not in self.tolerances:
+            self.tolerances[precision] = precision.tolerances(self.problem, self.work.fields)
+        return self.tolerances[precision]
+
+    def with_infinities(self, answer: Answer) -> tuple[Answer, dict[int, str]]:
+        """A large negative number where −∞ belongs, read as −∞."""
+        if answer.step != "masked":
+            return answer, {}
+        stands = (
+            (answer.values <= STANDS_FOR_INFINITY)
+            & np.isfinite(answer.values)
+            & np.isneginf(self.work["masked"])
+        )
+        notes = {
+            int(at): "Read as −∞, which a large negative number stands for." for at in np.flatnonzero(stands)
+        }
+        values = np.where(stands, -np.inf, answer.values)
+        return replace(answer, values=values), notes
+
+    def judged(self, answer: Answer, reference: _Reference, precision: Precision) -> Array:
+        verdicts = judge(
+            answer.values, reference.values, reference.tolerance, answer.places, precision.digits
+        )
+        return np.where(answer.given, verdicts, BLANK)
+
+    # --- what it is compared with ---------------------------------------------------------------
+
+    def reference(
+        self,
+        answer: Answer,
+        precision: Precision,
+        fields: Mapping[str, Array],
+        tolerances: Mapping[str, Array],
+    ) -> _Reference:
+        name = answer.step
+        shifted = self.seen(name, fields[name], tolerances.get(name, np.zeros(1)), answer)
+        if name in ("bias", "biased"):
+            return _Reference(np.where(self.selected(answer), -np.inf, shifted.values), shifted.tolerance)
+        has_own = "exponentials" in self.own.known
+        if name not in SUMS or (has_own and fields is not self.work.fields):
+            return shifted  # what follows from their own exponentials is shifted as those are
+        plain = self.seen(name, *self.plain(name, fields, tolerances), answer)
+        if not has_own:
+            self.unshifted = self.rows_unshifted(answer, shifted, plain, precision)
+        assert self.unshifted is not None
+        rows = self.unshifted if name == "row_sum" else self.unshifted[..., None]
+        return _Reference(
+            np.where(rows, plain.values, shifted.values), np.where(rows, plain.tolerance, shifted.tolerance)
+        )
+
+    def seen(self, name: str, values: Array, tolerance: Array, answer: Answer) -> _Reference:
+        """Both in the shape of the answer."""
+        whole = np.broadcast_to(values, np.broadcast_shapes(values.shape, self.work.fields[name].shape))
+        shape = answer.values.shape
+        return _Reference(
+            np.broadcast_to(in_kind(self.problem, name, whole), shape).astype(np.float64),
+            np.broadcast_to(in_kind(self.problem, name, np.broadcast_to(tolerance, whole.shape)), shape),
+        )
+
+    def plain(
+        self, name: str, fields: Mapping[str, Array], tolerances: Mapping[str, Array]
+    ) -> tuple[Array, Array]:
+        """Exponentials, or their sum, not shifted by the maximum."""
+        with np.errstate(all="ignore"):
+            values = np.exp(fields["masked"])
+            if name == "row_sum":
+                sink = 0.0 if self.problem.sink is None else np.exp(self.problem.sink)[:, None, None]
+                values = values.sum(axis=-1, keepdims=True) + sink
+            scaled = tolerances[name] * np.maximum(np.max(values, axis=-1, keepdims=True), 1)
+        return values, tolerances.get(f"{name}_unshifted", scaled)
+
+    def rows_unshifted(
+        self, answer: Answer, shifted: _Reference, plain: _Reference, precision: Precision
+    ) -> Array:
+        """The rows that agree better when nothing is subtracted."""
+        counts: list[Array] = []
+        distances: list[Array] = []
+        for reference in (shifted, plain):
+            verdicts = self.judged(answer, reference, precision)
+            with np.errstate(all="ignore"):
+                off = np.nan_to_num(np.abs(answer.values - reference.values), nan=0.0)
+            for found, one in ((counts, np.isin(verdicts, (RIGHT, SHORT)).astype(float)), (distances, off)):
+                found.append(one.sum(axis=-1) if answer.step == "exponentials" else one)
+        return np.asarray(
+            (counts[1] > counts[0]) | ((counts[1] == counts[0]) & (distances[1] < distances[0]))
+        )
+
+    def selected(self, answer: Answer) -> Array:
+        """−∞ given where a float mask holds it: there it selects, and adding it says the same."""
+        forbidden = np.zeros(1, bool)
+        for mask in float_masks(self.problem):
+            forbidden = forbidden | np.isneginf(mask)
+        whole = np.broadcast_to(forbidden, self.work.fields["masked"].shape)
+        return np.asarray(in_kind(self.problem, answer.step, whole) & np.isneginf(answer.values))
+
+    # --- follow-through -------------------------------------------------------------------------
+
+    def followed(self, answer: Answer, verdicts: Array, precision: Precision, notes: dict[int, str]) -> Array:
+        """Entries that are not right, but are what follows from the learner's own steps before."""
+        fields = self.own.fields()
+        tolerances = precision.tolerances(self.problem, fields, self.own.errors)
+        reference = self.reference(answer, precision, fields, tolerances)
+        judged = np.where(verdicts == NOT_RIGHT, self.judged(answer, reference, precision), "")
+        whole = self.own.leaves_nothing(answer.step, self.work.fields[answer.step].shape)
+        nothing_left = in_kind(self.problem, answer.step, whole) & np.isin(judged, (RIGHT, SHORT))
+        notes |= {int(at): NOTHING_LEFT for at in np.flatnonzero(nothing_left)}
+        verdicts = np.where((judged == RIGHT) & ~nothing_left, FOLLOWS, verdicts)
+        return np.where((judged == SHORT) & ~nothing_left, SHORT, verdicts)
+
+
+def _number(value: float) -> float | str:
+    if np.isfinite(value):
+        return value
+    return "nan" if np.isnan(value) else "inf" if value > 0 else "-inf"

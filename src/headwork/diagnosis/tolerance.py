@@ -1,0 +1,154 @@
+"""How far an answer may be from the right one: by the digits asked, or by the arithmetic of an array.
+
+The worst trap of marking: half a unit of the last digit refuses most right answers that were worked out
+by hand, and a fixed 1e-3 accepts mistakes. See rounding.py for digits. An array's tolerance is what plain
+NumPy makes in the same dtype, twice, and a floor for the order in which sums are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+
+from ..arrays import DTYPES, Array
+from ..mechanism.tracing import run, seeds
+from ..problem import Problem
+from .rounding import Errors, error_bounds, half_unit
+
+DIGITS = 3  # after the point, where nobody says otherwise
+MOST_PLACES = 6  # an array of decimals with more places is no table that somebody rounded
+# A unit of the last place must be this many times the dtype's own grain, since every float16 below 1 is a
+# decimal of six places.
+ABOVE_GRAIN = 64
+BY_HAND = 10_000  # entries of the score matrix: nobody rounds more by hand, so programs round at the end only
+OUTPUTS = ("part_output", "blended", "merged", "output")
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How precisely an answer is judged.
+
+    Fields
+    digits  decimals after the point, or None: by the arithmetic of
+    dtype   "float64", "float32", "float16" or "bfloat16"
+    why     a sentence: asked for, or what was assumed and from what
+    """
+
+    digits: int | None
+    dtype: str
+    why: str
+
+    def tolerances(
+        self, problem: Problem, fields: Mapping[str, Array], known: Mapping[str, Array] | None = None
+    ) -> Errors:
+        """The tolerance at each field, broadcasting to its canonical shape; `known` as in `error_bounds`.
+
+        fields  what the right pipeline gives, or one that starts from somebody's own step, float64
+        """
+        if self.digits is None:
+            return array_tolerances(problem, fields, self.dtype)
+        half = half_unit(self.digits)
+        if fields.get("masked", np.zeros(0)).size > BY_HAND:
+            return {
+                name: half + error for name, error in array_tolerances(problem, fields, self.dtype).items()
+            }
+        errors = error_bounds(problem, fields, self.digits, known)
+        return {name: np.maximum(error, half) for name, error in errors.items()}
+
+
+def in_float64(problem: Problem) -> Problem:
+    """The same problem in float64 arithmetic, whatever dtype it means."""
+    return in_dtype(problem, "float64")
+
+
+def in_dtype(problem: Problem, dtype: str) -> Problem:
+    """The same problem in another arithmetic."""
+    return (
+        problem if problem.dtype == DTYPES[dtype] else Problem.from_dict(problem.to_dict() | {"dtype": dtype})
+    )
+
+
+def asked_precision(digits: int) -> Precision:
+    """Judged at the digits that a question asks for."""
+    return Precision(digits, "float64", f"judged at {_digits(digits)} after the point, as asked")
+
+
+def typed_precision() -> Precision:
+    """Judged at three digits: nobody said how many."""
+    return Precision(
+        DIGITS, "float64", f"judged at {_digits(DIGITS)} after the point, as no number of digits was asked"
+    )
+
+
+def array_precision(values: Array, dtype: str) -> Precision:
+    """Judged at the decimals that all values have, at most six; otherwise as arithmetic in the dtype.
+
+    values  the numbers given, any shape
+    """
+    finite = values[np.isfinite(values)].astype(np.float64)
+    places = decimal_places(finite, dtype)
+    if places == 0:
+        return Precision(
+            DIGITS, dtype, f"whole numbers, taken as exact and judged at {_digits(DIGITS)} after the point"
+        )
+    if places is not None:
+        return Precision(
+            places,
+            dtype,
+            f"judged at {_digits(places)} after the point, as every number given has at most that many",
+        )
+    return Precision(None, dtype, f"judged as {dtype} arithmetic, as the numbers given are no short decimals")
+
+
+def decimal_places(values: Array, dtype: str) -> int | None:
+    """The least number of decimals, at most six, that writes every value; None if there is none."""
+    grain = _epsilon(dtype) * float(np.max(np.abs(values), initial=0.0))
+    for places in range(MOST_PLACES + 1):
+        if 10.0**-places < ABOVE_GRAIN * grain:
+            return None
+        if (np.abs(np.round(values, places) - values) <= grain).all():
+            return places
+    return None
+
+
+def array_tolerances(problem: Problem, fields: Mapping[str, Array], dtype: str) -> Errors:
+    """2·max|plain − reference| + ε·max|value|·(1 + max|scaled|) for each field, over the whole case.
+
+    plain is the pipeline in the dtype, reference the one in float64; value is the values' array at the
+    outputs and the field itself elsewhere. The factor two alone refuses right answers of tiny problems.
+    """
+    apart = _apart_in(problem, dtype)
+    epsilon, largest_score = _epsilon(dtype), _largest(fields.get("scaled", np.zeros(1)))
+    return {
+        name: np.array(
+            2 * apart.get(name, 0.0)
+            + epsilon * _largest(fields["value_repeated"] if name in OUTPUTS else field) * (1 + largest_score)
+        )
+        for name, field in fields.items()
+        if field.dtype != bool
+    }
+
+
+def _epsilon(dtype: str) -> float:
+    return float(ml_dtypes.finfo(DTYPES[dtype]).eps)  # type: ignore[no-untyped-call]
+
+
+def _largest(values: Array) -> float:
+    return float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
+
+
+def _apart_in(problem: Problem, dtype: str) -> dict[str, float]:
+    """How far plain NumPy in the dtype is from float64, at most, for each field."""
+    there = in_dtype(problem, dtype)
+    if there is problem:
+        return {}
+    plain, reference = run(there, seeds(there)), run(problem, seeds(problem))
+    with np.errstate(invalid="ignore"):
+        return {name: _largest(plain[name].astype(np.float64) - reference[name]) for name in reference}
+
+
+def _digits(count: int) -> str:
+    return "1 digit" if count == 1 else f"{count} digits"

@@ -1,0 +1,56 @@
+"""Everything that Headwork raises on purpose, in one tree.
+
+    HeadworkError                   bad input; the command line prints it and exits with 2
+    ├── ProblemError                the problem itself cannot be worked
+    │   ├── ShapeError              sizes that do not fit together
+    │   ├── MaskError               a mask of the wrong shape, kind or content
+    │   ├── OptionError             an unknown field, or options that contradict each other
+    │   ├── NumberError             something that is no number, or NaN where it has no place
+    │   └── TooLargeError           more memory than this machine has
+    ├── AnswerError                 an answer that cannot be read, or that fits no step
+    ├── FileError                   a file that cannot be read or written
+    └── UnknownNameError            no exercise, step or mistake of that name
+
+A message says what was given, what was expected and how to mend it. A wrong *answer* is never an
+error: marking returns a verdict.
+"""
+
+
+class HeadworkError(ValueError):
+    """Bad input: what was given, what was expected, how to mend it."""
+
+
+class ProblemError(HeadworkError):
+    """The problem itself cannot be worked."""
+
+
+class ShapeError(ProblemError):
+    """Sizes that do not fit together."""
+
+
+class MaskError(ProblemError):
+    """A mask of the wrong shape, kind or content."""
+
+
+class OptionError(ProblemError):
+    """An unknown field, or options that contradict each other."""
+
+
+class NumberError(ProblemError):
+    """Something that is no number, or NaN where it has no place."""
+
+
+class TooLargeError(ProblemError):
+    """More memory than this machine has."""
+
+
+class AnswerError(HeadworkError):
+    """An answer that cannot be read, or that fits no step of the problem."""
+
+
+class FileError(HeadworkError):
+    """A file that cannot be read or written."""
+
+
+class UnknownNameError(HeadworkError):
+    """No exercise, step or mistake of that name."""

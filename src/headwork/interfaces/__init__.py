@@ -1,0 +1,1 @@
+"""Where people meet Headwork: parse, call one function, render. No mathematics here."""

@@ -1,0 +1,371 @@
+"""The command line: parse, call one function, render. The docstrings are the help.
+
+What a verb needs is imported when it is called, so that help and `headwork list` answer at once.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from .. import __version__
+from ..errors import UnknownNameError
+from .guard import BAD_INPUT, complain, guarded, speak_utf8
+
+problem = click.argument("problem", metavar="PROBLEM")
+json = click.option("--json", is_flag=True, help="Print data instead of text.")
+plain = click.option(
+    "--plain", is_flag=True, help="For a screen reader: no tables drawn, no colour, signs in words."
+)
+progress_file = click.option(
+    "--progress",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Where your progress is kept, if elsewhere.",
+)
+DIGITS = click.IntRange(0, 15)  # a float64 has no more
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `headwork` with these arguments, or those of the process; the exit status."""
+    speak_utf8()
+    given = sys.argv[1:] if arguments is None else arguments
+    return guarded(lambda: _run([_not_an_option(argument) for argument in given]))
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        with headwork.make_context("headwork", arguments) as context:
+            return headwork.invoke(context) or 0
+    except click.exceptions.Exit as stop:  # --help, --version
+        return stop.exit_code
+    except click.UsageError as error:
+        return complain(
+            f"{_sentence(error.format_message())}\n{_path(error)} --help says what there is.", BAD_INPUT
+        )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _path(error: click.UsageError) -> str:
+    return error.ctx.command_path if error.ctx else "headwork"
+
+
+def _not_an_option(argument: str) -> str:
+    """An answer that begins with a minus, such as "-1 0", with a minus sign that begins no option."""
+    return re.sub(r"^-(?=[\d.,(√∞π]|inf\b|nan\b)", "−", argument)
+
+
+def _places(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[int, ...] | None:
+    """Places counted from 1, such as "1,3", counted from 0."""
+    if text is None:
+        return None
+    parts = [part for part in re.split(r"[,;\s]+", text.strip(" ()[]")) if part]
+    if not parts or not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise UnknownNameError(
+            f"--{parameter.name} is {text[:40]!r}; places counted from 1 were expected, such as 1,3."
+        )
+    return tuple(int(part) - 1 for part in parts)
+
+
+def _names(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...]:
+    """Ids, such as "scale-missing,softmin"."""
+    return tuple(part for part in re.split(r"[,;\s]+", text or "") if part)
+
+
+class _InOrder(click.Group):
+    """A group that lists its commands in the order of this file."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(
+    cls=_InOrder, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, message="headwork %(version)s", help="Print the version.")
+@click.pass_context
+def headwork(context: click.Context) -> int:
+    """Work attention out by hand: every step is marked, and a wrong number is explained.
+
+    Without a command, practice begins.
+    """
+    if context.invoked_subcommand is not None:
+        return 0
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        return int(context.invoke(practice))
+    print(context.get_help())
+    return 0
+
+
+@headwork.command()
+@click.argument("exercise", metavar="[EXERCISE]", required=False)
+@progress_file
+@json
+@plain
+def practice(exercise: str | None, progress: Path | None, json: bool, plain: bool) -> int:
+    """Work through the exercises in the terminal.
+
+    From EXERCISE on, such as softmax or 4; without it, from where you stopped.
+    """
+    from .practice import run_practice
+
+    return run_practice(exercise, progress=progress, json=json, plain=plain)
+
+
+@headwork.command("list")
+@progress_file
+@json
+@plain
+def list_exercises(progress: Path | None, json: bool, plain: bool) -> int:
+    """List the exercises and what you have done."""
+    from .practice import run_list
+
+    return run_list(progress=progress, json=json, plain=plain)
+
+
+@headwork.command()
+@click.argument("exercise", metavar="EXERCISE")
+@progress_file
+@json
+@plain
+def hint(exercise: str, progress: Path | None, json: bool, plain: bool) -> int:
+    """Give the next hint for an exercise.
+
+    EXERCISE is its id or number.
+    """
+    from .practice import run_hint
+
+    return run_hint(exercise, progress=progress, json=json, plain=plain)
+
+
+@headwork.command()
+@problem
+@click.option(
+    "--step", "steps", metavar="STEP", multiple=True, help="This step only, such as weights; may be repeated."
+)
+@click.option("--entry", metavar="I,J", callback=_places, help="Only row I, column J, counted from 1.")
+@click.option("--digits", metavar="N", type=DIGITS, default=3, show_default=True, help="Decimals.")
+@click.option("--head", metavar="H", type=click.IntRange(1), help="This head only, counted from 1.")
+@click.option("--batch", metavar="B", callback=_places, help="This batch element only, counted from 1.")
+@json
+@plain
+def show(
+    problem: str,
+    steps: tuple[str, ...],
+    entry: tuple[int, ...] | None,
+    digits: int,
+    head: int | None,
+    batch: tuple[int, ...] | None,
+    json: bool,
+    plain: bool,
+) -> int:
+    """Work a problem out in full, step by step.
+
+    PROBLEM is an exercise id, a .json, .npz or .safetensors file, or - for JSON on standard input.
+    """
+    from .grids import Choice
+    from .show import run_show
+
+    choice = Choice(head - 1 if head else None, batch)
+    return run_show(problem, steps=steps, entry=entry, digits=digits, choice=choice, json=json, plain=plain)
+
+
+@headwork.command()
+@problem
+@click.argument("answers", metavar="ANSWERS")
+@click.option("--step", metavar="STEP", help="The step that the numbers answer, such as weights.")
+@click.option("--digits", metavar="N", type=DIGITS, help="Decimals that are asked for.")
+@click.option("--row", metavar="I", callback=_places, help="The numbers are this row, counted from 1.")
+@click.option("--entry", metavar="I,J", callback=_places, help="The number is this entry, counted from 1.")
+@json
+@plain
+def mark(
+    problem: str,
+    answers: str,
+    step: str | None,
+    digits: int | None,
+    row: tuple[int, ...] | None,
+    entry: tuple[int, ...] | None,
+    json: bool,
+    plain: bool,
+) -> int:
+    """Mark answers step by step; one slip costs one step.
+
+    PROBLEM is an exercise id or a file. ANSWERS is text such as "2 0 4; 0 2 0; 0 4 0", a file (JSON, .npy,
+    .npz, .safetensors), or - for standard input.
+    """
+    from .marking_text import run_mark
+
+    return run_mark(problem, answers, step=step, digits=digits, row=row, entry=entry, json=json, plain=plain)
+
+
+@headwork.command()
+@problem
+@click.argument("answer", metavar="ANSWER")
+@click.option("--step", metavar="STEP", help="The step that the numbers answer; the output, if not said.")
+@click.option("--digits", metavar="N", type=DIGITS, help="Decimals that are asked for.")
+@click.option("--row", metavar="I", callback=_places, help="The numbers are this row, counted from 1.")
+@click.option("--entry", metavar="I,J", callback=_places, help="The number is this entry, counted from 1.")
+@json
+@plain
+def diagnose(
+    problem: str,
+    answer: str,
+    step: str | None,
+    digits: int | None,
+    row: tuple[int, ...] | None,
+    entry: tuple[int, ...] | None,
+    json: bool,
+    plain: bool,
+) -> int:
+    """Say which mistake gives these numbers.
+
+    PROBLEM is an exercise id or a file. ANSWER is text such as "2 0 4; 0 2 0; 0 4 0", a file (JSON, .npy,
+    .npz, .safetensors), or - for standard input.
+    """
+    from .diagnose_text import run_diagnose
+
+    return run_diagnose(
+        problem, answer, step=step, digits=digits, row=row, entry=entry, json=json, plain=plain
+    )
+
+
+@headwork.command()
+@click.argument("mistake", metavar="MISTAKE")
+@json
+@plain
+def explain(mistake: str, json: bool, plain: bool) -> int:
+    """Say what a mistake is, why it is one, and how to mend it.
+
+    MISTAKE is its id, such as scale-missing, or the beginning of one.
+    """
+    from .catalogue_text import run_explain
+
+    return run_explain(mistake, json=json, plain=plain)
+
+
+@headwork.command()
+@click.argument("words", metavar="[WORDS]...", nargs=-1)
+@click.option("--step", metavar="STEP", help="Those that concern this step, such as weights or masking.")
+@json
+@plain
+def mistakes(words: tuple[str, ...], step: str | None, json: bool, plain: bool) -> int:
+    """List the mistakes that are known.
+
+    With WORDS, those that have all of them in their names and texts.
+    """
+    from .catalogue_text import run_mistakes
+
+    return run_mistakes(words, step=step, json=json, plain=plain)
+
+
+@headwork.command()
+@click.argument("problems", metavar="PROBLEM...", nargs=-1, required=True)
+@click.option("--step", metavar="STEP", help="Where answers are compared; the output, if not said.")
+@click.option("--digits", metavar="N", type=DIGITS, help="Decimals of the answers.")
+@click.option("--require", metavar="ID,...", callback=_names, help="Fail unless these mistakes show.")
+@click.option("--pairs", is_flag=True, help="Look at two mistakes made together, too.")
+@json
+@plain
+def blindspots(
+    problems: tuple[str, ...],
+    step: str | None,
+    digits: int | None,
+    require: tuple[str, ...],
+    pairs: bool,
+    json: bool,
+    plain: bool,
+) -> int:
+    """Say which mistakes an input, or a set of inputs, cannot show.
+
+    PROBLEM is an exercise id or a file; several are a set, such as the inputs of your tests.
+    """
+    from .blind_text import run_blindspots
+
+    return run_blindspots(
+        problems, step=step, digits=digits, require=require, pairs=pairs, json=json, plain=plain
+    )
+
+
+@headwork.command()
+@problem
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="Which numbers."
+)
+@click.option(
+    "--separate",
+    metavar="ID,...",
+    callback=_names,
+    help="Mistakes that must show and differ; the typical ones.",
+)
+@click.option("--size", metavar="Tq=3,Tk=5", default="", help="Other sizes: B, H, Hkv, Tq, Tk, D, Dv, E.")
+@click.option("--step", metavar="STEP", help="Where answers are compared; the output, if not said.")
+@click.option("--digits", metavar="N", type=DIGITS, help="Decimals of the answers.")
+@click.option("--output", metavar="FILE.json", help="Write the problem to a file, too.")
+@json
+@plain
+def fresh(
+    problem: str,
+    seed: int,
+    separate: tuple[str, ...],
+    size: str,
+    step: str | None,
+    digits: int | None,
+    output: str | None,
+    json: bool,
+    plain: bool,
+) -> int:
+    """Draw numbers like a problem's that tell mistakes apart.
+
+    PROBLEM is an exercise id or a file. The same seed gives the same numbers on every machine.
+    """
+    from .fresh_text import run_fresh
+
+    return run_fresh(
+        problem,
+        seed=seed,
+        separate=separate,
+        sizes=size,
+        step=step,
+        digits=digits,
+        output=output,
+        json=json,
+        plain=plain,
+    )
+
+
+@headwork.command()
+@click.option("--export", metavar="FILE", help="Write it to a file, or to standard output for -.")
+@click.option(
+    "--import",
+    "import_",
+    metavar="FILE",
+    help="Add what --export wrote, from a file or - for standard input.",
+)
+@click.option("--reset", is_flag=True, help="Forget all of it.")
+@click.option("--yes", is_flag=True, help="Do not ask before that.")
+@progress_file
+@json
+@plain
+def progress(
+    export: str | None,
+    import_: str | None,
+    reset: bool,
+    yes: bool,
+    progress: Path | None,
+    json: bool,
+    plain: bool,
+) -> int:
+    """Say how far you are; keep a copy, or begin again."""
+    from .practice import run_progress
+
+    return run_progress(
+        progress=progress, export=export, import_=import_, reset=reset, yes=yes, json=json, plain=plain
+    )

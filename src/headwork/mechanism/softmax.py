@@ -1,0 +1,52 @@
+"""Softmax as people work it by hand: row maximum, exponentials, row sum, weights; then the blend.
+
+All take extra leading axes. Row quantities keep a last axis of length 1. Overflow, inf − inf and ln 0
+give inf, NaN and −inf, as IEEE says; `tracing.run` turns NumPy's warnings about them off.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import Array
+
+
+def row_max(masked: Array, sink: Array | None = None) -> Array:
+    """The largest score of each row, the sink included; −inf where a row may see nothing."""
+    top: Array = np.max(masked, axis=-1, keepdims=True)
+    return top if sink is None else np.maximum(top, sink)
+
+
+def exponentials(masked: Array, top: Array) -> Array:
+    """exp(s − m). A row that may see nothing has m = −inf, and −inf − −inf is NaN: m counts as 0 there."""
+    return np.asarray(np.exp(masked - np.where(np.isneginf(top), 0, top)))
+
+
+def row_sum(exps: Array, sink: Array | None = None, top: Array | None = None) -> Array:
+    """Σ_j exp(s_j − m), plus exp(sink − m) where there is a sink."""
+    total: Array = np.sum(exps, axis=-1, keepdims=True)
+    return total if sink is None or top is None else total + exponentials(sink, top)
+
+
+def weights(exps: Array, total: Array) -> Array:
+    """exp(s_j − m) / Σ; a row that may see nothing (sum 0) has weights 0, not 0/0."""
+    return exps / np.where(total == 0, 1, total)
+
+
+def logsumexp(top: Array, total: Array) -> Array:
+    """m + ln Σ, natural; −inf where a row may see nothing.  Source: Dao 2023, section 3.1."""
+    return np.where(np.isneginf(top), 0, top) + np.log(total)
+
+
+def blend(weight: Array, value: Array, allowed: Array) -> Array:
+    """Σ_j w_ij v_j. A forbidden key is left out, even if its value is NaN or infinite: 0 · NaN is NaN."""
+    finite = np.isfinite(value)
+    if finite.all():
+        return weight @ value
+    output = weight @ np.where(finite, value, 0)
+    axes = tuple(range(value.ndim - 2))
+    for j in np.flatnonzero((~finite).any(axis=(*axes, -1))):
+        seen = np.broadcast_to(allowed, np.broadcast_shapes(allowed.shape, weight.shape))[..., j, None]
+        odd = np.where(finite[..., None, j, :], 0, value[..., None, j, :])
+        output = output + np.where(seen & (odd != 0), weight[..., j, None] * odd, 0)
+    return output

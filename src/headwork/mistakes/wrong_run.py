@@ -1,0 +1,73 @@
+"""Run the pipeline with some of its steps replaced by wrong versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..arrays import Array
+from ..mechanism.steps import STEPS
+from ..mechanism.tracing import results, seeds
+from ..problem import Problem
+from .mistake import Mistake
+
+
+def run_wrong(problem: Problem, mistakes: Sequence[Mistake], theta: float | None = None) -> dict[str, Array]:
+    """Every field, as the pipeline holds it, when these mistakes are made together.
+
+    mistakes  no two of them replace the same step
+    theta     the number in the rule of the one among them that has a parameter
+    A replaced step always runs, also where the problem does not ask for it; fields that the problem
+    gives stay as they are.
+    """
+    for mistake in mistakes:
+        problem = mistake.rewrite(problem) if mistake.rewrite is not None else problem
+    by_step = {step: mistake for mistake in mistakes for step in mistake.wrong}
+    fields = dict(seeds(problem))
+    with np.errstate(all="ignore"):
+        for step in STEPS:
+            if step.name not in by_step:
+                arrays = results(problem, step, fields)
+            elif any(name not in fields for name in step.writes):
+                arrays = wrong_results(problem, by_step[step.name], step.name, fields, theta)
+            else:
+                continue
+            for name, array in zip(step.writes, arrays, strict=False):
+                fields.setdefault(name, array)
+    return fields
+
+
+def wrong_results(
+    problem: Problem,
+    mistake: Mistake,
+    step: str,
+    fields: Mapping[str, Array],
+    theta: float | Array | None = None,
+) -> tuple[Array, ...]:
+    """What the wrong version of a step gives, or nothing where a field that it reads is absent."""
+    version = mistake.version(step)
+    if any(name not in fields for name in version.reads):
+        return ()
+    number = () if mistake.parameter is None else (theta,)
+    made = version.run(problem, *number, *(fields[name] for name in version.reads))
+    return made if isinstance(made, tuple) else (made,)
+
+
+def can_be_made(problem: Problem, mistake: Mistake) -> bool:
+    """Whether the problem can show it, and works out every step that it replaces from fields that it has."""
+    if not mistake.applies(problem):
+        return False
+    have = set(seeds(problem))
+    for step in STEPS:
+        replaced = step.name in mistake.wrong
+        reads = mistake.version(step.name).reads if replaced else step.reads
+        missing = any(name not in have for name in reads)
+        known = all(name in have for name in step.writes)
+        if replaced and (missing or known):
+            return False
+        if replaced or step.asked(problem) or not reads:
+            have |= set() if missing else set(step.writes)
+        elif step.passes and reads[0] in have:
+            have.add(step.writes[0])
+    return True

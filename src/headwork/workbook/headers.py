@@ -1,0 +1,129 @@
+"""One Markdown file with a header: TOML between two lines of +++, then text.
+
+An author's slip is told by file and key, and nothing in a header is ignored: a key that nobody reads is
+an error, with the nearest key that exists.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ..errors import FileError
+
+FENCE = "+++"
+
+T = TypeVar("T")
+
+
+def read_header(file: str, text: str) -> tuple[Header, str]:
+    """The header of a file and the Markdown after it.
+
+    file  its name, for errors
+    text  all of it
+    Special cases: line ends of any kind.
+    Raises FileError: no header, or one that is not TOML.
+    """
+    lines = text.removeprefix("\ufeff").splitlines()
+    if not lines or lines[0].rstrip() != FENCE or FENCE not in (line.rstrip() for line in lines[1:]):
+        raise FileError(
+            f"{file} has no header. It starts with a line {FENCE}, then TOML, then a line {FENCE}."
+        )
+    end = next(at for at, line in enumerate(lines[1:], 1) if line.rstrip() == FENCE)
+    try:
+        table = tomllib.loads("\n".join(lines[1:end]))
+    except tomllib.TOMLDecodeError as error:
+        said = str(error).replace("at line", f"at line (counted after the first {FENCE})")
+        raise FileError(f"{file}: the header is not TOML: {said}.") from None
+    return Header(file, "", table), "\n".join(lines[end + 1 :]).strip()
+
+
+@dataclass
+class Header:
+    """A table of a header, read key by key.
+
+    Fields
+    file   the file it stands in; place: where in the header, such as "questions[2]."
+    table  what the TOML says
+    """
+
+    file: str
+    place: str
+    table: dict[str, Any]
+    _read: set[str] = field(default_factory=set)
+
+    def take(self, key: str, kind: type[T], wanted: str, default: T | None = None) -> T:
+        """The value of a key, of that kind; without a default the key has to be there."""
+        self._read.add(key)
+        if key not in self.table:
+            if default is None:
+                raise self.error(key, f"is missing; {wanted} was expected")
+            return default
+        value = self.table[key]
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            raise self.error(key, f"is {_brief(value)}; {wanted} was expected")
+        return value
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A text, not empty, without the blanks around it."""
+        value = self.take(key, str, "a text", default).strip()
+        if not value and default is None:
+            raise self.error(key, "is empty; a text was expected")
+        return value
+
+    def whole(self, key: str, least: int, default: int | None = None) -> int:
+        """A whole number of at least `least`."""
+        value = self.take(key, int, f"a whole number of at least {least}", default)
+        if value < least:
+            raise self.error(key, f"is {value}; a whole number of at least {least} was expected")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of texts, empty where the key is absent."""
+        values = self.take(key, list, "a list of texts", [])
+        if not all(isinstance(value, str) and value.strip() for value in values):
+            raise self.error(key, f"is {_brief(values)}; a list of texts was expected, none of them empty")
+        return tuple(value.strip() for value in values)
+
+    def wholes(self, key: str) -> tuple[int, ...]:
+        """A list of whole numbers from 1, empty where the key is absent."""
+        values = self.take(key, list, "a list of whole numbers from 1", [])
+        if not all(type(value) is int and value >= 1 for value in values):
+            raise self.error(key, f"is {_brief(values)}; a list of whole numbers from 1 was expected")
+        return tuple(values)
+
+    def tables(self, key: str, read: Callable[[Header], T]) -> tuple[T, ...]:
+        """What `read` makes of each table of a list, empty where the key is absent."""
+        values = self.take(key, list, "a list of tables", [])
+        if not all(isinstance(value, dict) for value in values):
+            raise self.error(key, f"is {_brief(values)}; a list of tables was expected")
+        return tuple(
+            Header(self.file, f"{self.place}{key}[{at}].", value).whole_table(read)
+            for at, value in enumerate(values, 1)
+        )
+
+    def whole_table(self, read: Callable[[Header], T]) -> T:
+        """What `read` makes of this table; a key that it did not ask for is an error."""
+        made = read(self)
+        for key in self.table:
+            if key not in self._read:
+                near = difflib.get_close_matches(key, self._read, n=1)
+                hint = (
+                    f"the nearest is {near[0]!r}"
+                    if near
+                    else f"the keys here are {', '.join(sorted(self._read))}"
+                )
+                raise self.error(key, f"is not a key that is read here; {hint}")
+        return made
+
+    def error(self, key: str, said: str) -> FileError:
+        """An error that names the file and the key."""
+        return FileError(f"{self.file}: {self.place}{key} {said}.")
+
+
+def _brief(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

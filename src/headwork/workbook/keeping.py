@@ -1,0 +1,63 @@
+"""Where progress is kept: the file that was named, or the user's own, or nowhere."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from .progress import NotWritableError, Progress, user_file
+
+VARIABLE = "HEADWORK_PROGRESS"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An open log of progress.
+
+    Fields
+    progress  the log
+    path      the file that was meant
+    warning   what the learner should know before starting, or ""
+    """
+
+    progress: Progress
+    path: Path
+    warning: str = ""
+
+
+def named_file(option: Path | None) -> Path | None:
+    """The file that somebody named: the option, or the environment variable; None when nobody did."""
+    if option is not None:
+        return option
+    said = os.environ.get(VARIABLE, "")
+    return Path(said).expanduser() if said else None
+
+
+@contextmanager
+def open_progress(option: Path | None, *, create: bool) -> Iterator[Kept]:
+    """The learner's progress, closed at the end.
+
+    option  a file that was named, or None
+    create  False leaves no file behind where there is none: then the log is empty and in memory
+
+    Special cases: where nobody named a file and the usual place cannot be written, practising goes on without
+    one, with a warning. A file that was named has to work, since somebody counts on it.
+    Raises FileError.
+    """
+    named = named_file(option)
+    path = named or user_file()
+    warning = ""
+    try:
+        progress = Progress(path if create or path.exists() else None, to_write=create)
+    except NotWritableError as error:
+        if named is not None:
+            raise
+        progress, warning = (
+            Progress(None),
+            f"Your progress is out of reach, and nothing will be kept. {error}",
+        )
+    with progress:
+        yield Kept(progress, path, warning)

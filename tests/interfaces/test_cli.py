@@ -1,0 +1,272 @@
+"""The command line from outside: what it prints where, with which status, and how fast it answers."""
+
+import io
+import json
+import os
+import pty
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import headwork
+from headwork.errors import FileError
+from headwork.interfaces import cli, guard, show
+from headwork.interfaces.guard import guarded
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    """Status, output and messages of `headwork` with these arguments, in this process."""
+    status = cli.main(arguments)
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "headwork", *arguments]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """This process's environment with the package found where it is found here, and no colour settings."""
+    source = os.path.dirname(os.path.dirname(headwork.__file__))
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("NO_COLOR", "LC_ALL", "LANG", "PYTHONIOENCODING")
+    }
+    return kept | {"PYTHONPATH": source, "COLUMNS": "80"} | changes
+
+
+# ---------------------------------------------------------------- what it does
+
+VERBS = list(cli.headwork.commands)
+
+
+def test_the_verbs_are_listed_in_the_order_in_which_they_are_needed(capsys):
+    _, out, _ = run(capsys, "--help")
+    assert [line.split()[0] for line in out.split("Commands:\n")[1].splitlines()] == VERBS
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_says_what_it_does_in_80_columns_and_can_print_data(capsys, verb):
+    status, out, err = run(capsys, verb, "--help")
+    assert (status, err) == (0, "")
+    assert "--json" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert (
+        cli.headwork.commands[verb].help in "\n".join(line.strip() for line in out.splitlines())
+        or len(out) > 200
+    )
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_a_verb_does_fits_into_the_list_of_verbs(verb):
+    assert "..." not in cli.headwork.commands[verb].get_short_help_str(limit=80 - 12)
+
+
+def test_the_version(capsys):
+    assert run(capsys, "--version") == (0, f"headwork {headwork.__version__}\n", "")
+
+
+def test_without_a_verb_and_without_a_terminal_it_says_how_it_is_used(capsys):
+    status, out, _ = run(capsys)
+    assert status == 0
+    assert out.startswith("Usage: headwork")
+
+
+def test_without_a_verb_on_a_terminal_practice_begins(monkeypatch):
+    begun = []
+    monkeypatch.setattr(
+        "headwork.interfaces.practice.run_practice", lambda *args, **options: begun.append(args) or 0
+    )
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    assert cli.main([]) == 0
+    assert begun == [(None,)]
+
+
+def test_show_from_an_exercise_a_file_and_standard_input(capsys, tmp_path, monkeypatch):
+    _, from_exercise, _ = run(capsys, "show", "scores", "--step", "scores")
+    record = json.loads(run(capsys, "show", "scores", "--json")[1])["problem"]
+    path = tmp_path / "scores.json"
+    path.write_text(json.dumps(record))
+    assert run(capsys, "show", str(path), "--step", "scores") == (0, from_exercise, "")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(record).encode())))
+    assert run(capsys, "show", "-", "--step", "scores") == (0, from_exercise, "")
+
+
+def test_show_takes_a_step_an_entry_and_digits(capsys):
+    status, out, _ = run(capsys, "show", "softmax", "--step", "weights", "--entry", "1,2", "--digits", "5")
+    assert status == 0
+    assert "w₁₂ = 0.13534 / 1.50321 = 0.09003" in out  # e⁰ / (e + 1 + e²) = 1 / 11.10734
+
+
+def test_data_is_valid_json(capsys):
+    for arguments in (
+        ["show", "causal"],
+        ["list"],
+        ["mark", "scores", "2 0 4; 0 2 0; 0 4 0", "--step", "scores"],
+    ):
+        _, out, _ = run(capsys, *arguments, "--json")
+        json.loads(out, parse_constant=pytest.fail)
+
+
+def test_marks_decide_the_exit_status(capsys):
+    assert run(capsys, "mark", "scores", "2 0 4; 0 2 0; 0 4 0", "--step", "scores")[0] == 0
+    assert run(capsys, "mark", "scores", "2 0 4; 0 2 0; 0 5 0", "--step", "scores")[0] == 1
+
+
+def test_an_answer_may_begin_with_a_minus(capsys):
+    status, out, err = run(capsys, "mark", "scores", "-2 0 4; 0 2 0; 0 4 0", "--step", "scores")
+    assert (status, err) == (1, "")
+    assert "✗ -2" in out.replace("−", "-")
+
+
+def test_data_has_every_head_so_none_is_chosen(capsys):
+    status, out, err = run(capsys, "show", "scores", "--json", "--head", "1")
+    assert (status, out) == (2, "")
+    assert "--json has every head and batch element" in err
+
+
+# ---------------------------------------------------------------- what the documents say
+
+PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^( *)```console\n *\$ headwork (.*)\n((?:.*\n)*?) *```$", PAGE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_is_documented(verb):
+    assert f"\n## {verb}\n" in PAGE
+
+
+@pytest.mark.parametrize(("margin", "line", "output"), EXAMPLES, ids=[example[1] for example in EXAMPLES])
+def test_an_example_prints_what_the_document_says(capsys, monkeypatch, tmp_path, margin, line, output):
+    """`...` stands for anything: where the file is, or the rest of a long answer."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("HOME", "XDG_DATA_HOME"):  # nobody's own progress
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    monkeypatch.chdir(tmp_path)
+    problem = re.search(r"cat problem.json\n *(.*)\n", PAGE).group(1)
+    Path("problem.json").write_text(problem)
+    _, out, err = run(capsys, *shlex.split(line))
+    assert err == ""
+    assert re.fullmatch(
+        ".*".join(map(re.escape, output.strip("\n").split("..."))), out.strip("\n"), re.DOTALL
+    )
+
+
+# ---------------------------------------------------------------- what goes wrong
+
+MESSAGES = [
+    # arguments                                     message
+    (["shwo"], "no such command 'shwo'. Did you mean 'show'?\nheadwork --help says what there is."),
+    (["show", "scores", "--stpe", "x"], "such option '--stpe'. Did you mean '--step'?\nheadwork show --help"),
+    (["show"], "missing argument 'PROBLEM'."),
+    (["show", "scores", "--digits", "99"], "invalid value for '--digits': 99 is not in the range"),
+    (["show", "scores", "--entry", "0,1"], "--entry is '0,1'; places counted from 1 were expected, such as"),
+    (["show", "scores", "--entry", "first"], "--entry is 'first'; places counted from 1 were expected"),
+    (["show", "scores", "--entry", "9,9"], "scores has no entry 9,9, counted from 1: its size is 3 × 3."),
+    (["show", "scores", "--head", "2"], "there is no head 2; counted from 1, the problem has 1."),
+    (["show", "scores", "--step", "wieghts"], "Did you mean weights?"),
+    (["show", "scoers"], "The nearest: scores."),
+    (["show", "nowhere.json"], "there is no file nowhere.json."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "message"), MESSAGES, ids=[" ".join(row[0]) for row in MESSAGES])
+def test_what_is_wrong_is_said_once_with_status_2(capsys, arguments, message):
+    status, out, err = run(capsys, *arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("headwork: ")
+    assert message in err
+    assert "Traceback" not in err
+
+
+FAILURES = [
+    # raised                                status  said
+    (FileError("no such thing."), 2, "headwork: no such thing.\n"),
+    (MemoryError(), 2, "headwork: this machine has not enough memory"),
+    (KeyboardInterrupt(), 130, ""),
+    (
+        ZeroDivisionError("1 / 0"),
+        70,
+        "a fault in Headwork itself, not in what you gave it (ZeroDivisionError: 1 / 0)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("raised", "status", "said"), FAILURES)
+def test_each_kind_of_failure_has_its_status_and_no_traceback(capsys, raised, status, said):
+    def fail() -> int:
+        raise raised
+
+    assert guarded(fail) == status
+    err = capsys.readouterr().err
+    assert said in err if said else err == ""
+    assert "Traceback" not in err
+
+
+def test_a_fault_of_our_own_shows_its_traceback_when_asked(capsys, monkeypatch):
+    monkeypatch.setenv("HEADWORK_TRACEBACK", "1")
+    monkeypatch.setattr(show, "trace", lambda problem: 1 / 0)
+    status, _, err = run(capsys, "show", "scores")
+    assert status == guard.FAULT
+    assert "Traceback" in err
+    assert "Please report it" in err
+
+
+# ---------------------------------------------------------------- as a process of its own
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure():
+    with subprocess.Popen(
+        command("show", "scores"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "locale",
+    [{"LC_ALL": "C"}, {"LC_ALL": "POSIX", "PYTHONIOENCODING": "ascii"}, {"PYTHONUTF8": "0", "LC_ALL": "C"}],
+)
+def test_signs_are_written_whatever_the_locale(locale):
+    done = subprocess.run(
+        command("show", "scores", "--step", "scaled"),
+        capture_output=True,
+        env=environment(**locale),
+        check=True,
+    )
+    assert "s₁₃ = 4 / √4 = 2" in done.stdout.decode("utf-8")
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_bold"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
+)
+def test_bold_type_is_for_terminals_that_want_it(changes, is_bold):
+    leader, follower = pty.openpty()
+    settings = environment(**{"TERM": "xterm", **changes})
+    subprocess.run(
+        command("show", "scores", "--step", "scaled", "--entry", "1,1"),
+        stdout=follower,
+        env=settings,
+        check=True,
+    )
+    os.close(follower)
+    assert (b"\x1b[1m" in os.read(leader, 10_000)) is is_bold
+    os.close(leader)
+
+
+def test_help_loads_nothing_that_takes_long():
+    script = (
+        "import sys, headwork.interfaces.cli as cli; cli.main(['--help']); sys.exit(' '.join(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment())
+    assert {"numpy", "rich", "sqlite3", "safetensors", "ml_dtypes"} & set(done.stderr.split()) == set()

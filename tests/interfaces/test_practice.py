@@ -1,0 +1,303 @@
+"""Practice as a learner meets it: a real process, keys or a pipe, and a file that outlives it."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from headwork.interfaces.cli import main
+from headwork.workbook.course import exercises
+from headwork.workbook.progress import Progress
+from headwork.workbook.standing import standing
+
+HEADWORK = [sys.executable, "-c", "import sys; from headwork.interfaces.cli import main; sys.exit(main())"]
+
+# A wrong and a right answer to every question, the right ones worked by hand (see test_judging).
+ANSWERS = {
+    "scores": [("2 0 2; 0 2 0; 0 4 0", "2 0 4; 0 2 0; 0 4 0"), ("1", "3"), ("3", "2"), "reading"],
+    "asymmetry": [("0", "4"), ("4", "0"), "why"],
+    "scaling": [
+        ("4", "2"),
+        ("0.5 0 1; 0 0.5 0; 0 1 0", "1 0 2; 0 1 0; 0 2 0"),
+        ("2", "4"),
+        ("2", "1"),
+        "why",
+    ],
+    "softmax": [
+        ("1 0 2", "2.718 1 7.389"),
+        ("3", "11.107"),
+        ("0.333 0.333 0.333", "0.245 0.090 0.665"),
+        ("3", "1"),
+        ("2", "7.39"),
+    ],
+    "blend": [("0.910 0.665", "0.910 0.755")],
+    "all-rows": [
+        ("4.718 4.718", "4.718; 9.389"),
+        ("1 0 0; 0 1 0", "0.212 0.576 0.212; 0.107 0.787 0.107"),
+        ("0 0; 0 0", "0.424 0.788; 0.214 0.894"),
+        "why",
+    ],
+    "saturation": [
+        ("15", "22175"),
+        ("0 0 1", "0.0067 0.00005 0.9933"),
+        ("0.335", "0.2228"),
+        ("0.9933", "0.0067"),
+        "why",
+    ],
+    "causal": [
+        ("1 0 2; 0 1 0; 0 2 0", "1 -inf -inf; 0 1 -inf; 0 2 0"),
+        ("0 0 1; 1 0 0; 0 1 0", "1 0 0; 0.269 0.731 0; 0.107 0.787 0.107"),
+        ("0 1; 1 0", "1 0; 0.269 0.731"),
+        "why",
+    ],
+}
+WRITTEN = ["In my words.", "", "y", "n"]  # an explanation, its end, and two points compared
+
+
+def lines(name: str) -> Iterator[str]:
+    for answer in ANSWERS[name]:
+        yield from WRITTEN if isinstance(answer, str) else answer
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "progress.sqlite3"
+
+
+@pytest.fixture
+def environment(file: Path) -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
+    return kept | {"HEADWORK_PROGRESS": str(file)}
+
+
+@pytest.fixture
+def headwork(file, monkeypatch, capsys):
+    """The command line in this process: fast, and enough where no process has to end."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    def run(*arguments: str, typed: str = "", **changes: str) -> Run:
+        monkeypatch.setenv("HEADWORK_PROGRESS", str(file))
+        for name, value in changes.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.encode()), encoding="utf-8"))
+        status = main(arguments)
+        return Run(status, *capsys.readouterr())
+
+    return run
+
+
+class Run(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def done(file: Path) -> list[str]:
+    with Progress(file) as progress:
+        acts = progress.acts()
+    return [exercise.id for exercise in exercises() if standing(exercise, acts).state == "done"]
+
+
+def process(environment: dict[str, str], *arguments: str, typed: bytes = b"") -> subprocess.Popen[bytes]:
+    """A process of its own, that has been typed to and goes on waiting."""
+    pipe = subprocess.PIPE
+    started = subprocess.Popen([*HEADWORK, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
+    started.stdin.write(typed)
+    started.stdin.flush()
+    return started
+
+
+def wait_for(started: subprocess.Popen[bytes], text: str) -> None:
+    seen = b""
+    while text.encode() not in seen:
+        piece = started.stdout.read1()
+        assert piece, f"it ended without {text!r}: {seen.decode()}"
+        seen += piece
+
+
+def test_a_learner_works_every_exercise_first_wrong_and_then_right(environment, file):
+    typed = [line for name in ANSWERS for line in lines(name)]
+    started = process(environment, "practice", typed="\n".join([*typed, ""]).encode())
+    out, errors = started.communicate(timeout=60)
+    assert (started.returncode, errors) == (0, b"")
+    assert done(file) == list(ANSWERS)
+    wrong = sum(not isinstance(answer, str) for each in ANSWERS.values() for answer in each)
+    with Progress(file) as progress:
+        verdicts = [act.verdict for act in progress.acts() if act.kind == "answer"]
+    assert (verdicts.count("right"), verdicts.count("not right")) == (wrong, wrong)
+    text = out.decode()
+    assert text.count(": recap") == len(ANSWERS) + 3  # of each exercise, and of each part
+    assert "those two exercises are not here yet" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\x1b" not in text
+
+
+def test_killed_in_the_middle_it_goes_on_with_nothing_lost(headwork, environment, file):
+    started = process(environment, "practice", "softmax", typed=b"1 2 3\n2.718 1 7.389\n11.107\n")
+    wait_for(started, "✓ 11.107")
+    started.kill()
+    started.communicate()
+    with Progress(file) as progress:
+        answers = [(act.text, act.verdict) for act in progress.acts() if act.kind == "answer"]
+    assert answers == [("1 2 3", "not right"), ("2.718 1 7.389", "right"), ("11.107", "right")]
+    run = headwork("practice", typed="0.245 0.090 0.665\n")
+    assert "Question 3 of 5" in run.stdout
+    assert "✓ 0.245" in run.stdout
+
+
+def test_ctrl_c_keeps_everything_and_leaves_quietly(environment, file):
+    started = process(environment, "practice", "asymmetry", typed=b"4\n0\nHalf a thought\n")
+    wait_for(started, "Half a thought\n> ")
+    started.send_signal(signal.SIGINT)
+    _, errors = started.communicate(timeout=30)
+    assert (started.returncode, errors) == (130, b"")
+    with Progress(file) as progress:
+        assert progress.acts()[-1].text == "Half a thought"
+
+
+def test_bytes_that_are_no_text_end_nothing(environment):
+    started = process(
+        environment | {"PYTHONIOENCODING": "ascii"},
+        "practice",
+        "softmax",
+        typed=b"\xff\xfe 1 2\n2.718 1 7.389\n\xe2\x82",
+    )
+    out, errors = started.communicate(timeout=60)
+    assert (started.returncode, errors) == (0, b"")
+    assert "Question 2 of 5" in out.decode()
+
+
+def test_the_end_of_input_is_a_polite_end(headwork):
+    run = headwork("practice")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.rstrip().endswith("Your answers are kept, and headwork practice goes on from here.")
+
+
+def test_plain_has_nothing_that_only_eyes_can_read(headwork):
+    run = headwork("practice", "softmax", "--plain", typed="2.718 1 8\nhint\nlist\nquit\n")
+    assert "query 1: 2.718 right, 1 right, 8 not right" in run.stdout
+    assert "S/sqrt d_k. query 1: 1 0 2" in run.stdout
+    assert "4, softmax, Softmax: begun, 0 of 5 questions, you are here" in run.stdout
+    assert not set("✓✗↳◐○→─│√₁ᵢᵀ\x1b") & set(run.stdout)
+
+
+def test_json_is_one_event_a_line(headwork):
+    run = headwork("practice", "softmax", "--json", typed="2.718 1 8\n")
+    events = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [event["event"] for event in events] == ["card", "note", "exercise", "question", "mark", "note"]
+    mark = next(event for event in events if event["event"] == "mark")
+    assert (mark["verdict"], mark["marks"], mark["out_of"]) == ("not right", 2, 3)
+
+
+def test_hints_count_on_between_commands(headwork):
+    assert "Hint 1 of 4" in headwork("hint", "scores").stdout
+    assert "Hint 2 of 4" in headwork("hint", "sco").stdout
+    assert json.loads(headwork("hint", "scores", "--json").stdout)["title"] == "Hint 3 of 4"
+
+
+def test_list_makes_no_file(headwork, file):
+    run = headwork("list")
+    assert run.returncode == 0
+    assert run.stdout.count("○ not yet") == 8
+    assert run.stdout.count("in code, not yet here") == 2
+    assert not file.exists()
+    assert json.loads(headwork("list", "--json").stdout)["sets"][0]["exercises"][0]["state"] == "not yet"
+
+
+@pytest.mark.parametrize("name", ["9", "code-causal", "scroes", "scores@7", "s"])
+def test_an_exercise_that_cannot_be_had_is_an_error_that_helps(headwork, name, file):
+    run = headwork("practice", name)
+    assert run.returncode == 2
+    assert run.stderr.startswith("headwork: ")
+    assert "Traceback" not in run.stderr
+    assert not file.exists()
+
+
+# --- the file ---------------------------------------------------------------------------------------
+
+
+def test_progress_goes_out_and_comes_back_without_doubles(headwork, file, tmp_path):
+    headwork("practice", "blend", typed="0.910 0.755\n")
+    out = tmp_path / "export.json"
+    assert headwork("progress", "--export", str(out)).returncode == 0
+    exported = headwork("progress", "--export", "-").stdout
+    assert exported == out.read_text(encoding="utf-8")
+    assert "Added: 0 acts" in headwork("progress", "--import", str(out)).stdout
+    assert headwork("progress", "--reset", "--yes").returncode == 0
+    assert done(file) == []
+    assert "Here already: 0" in headwork("progress", "--import", "-", typed=exported).stdout
+    assert done(file) == ["blend"]
+
+
+def test_a_bad_import_changes_nothing(headwork, file, tmp_path):
+    headwork("practice", "blend", typed="0.910 0.755\n")
+    record = json.loads(headwork("progress", "--export", "-").stdout)
+    record["acts"].append(record["acts"][0] | {"id": "00000000-0000-0000-0000-000000000000", "kind": "cheat"})
+    (tmp_path / "bad.json").write_text(json.dumps(record))
+    headwork("progress", "--reset", "--yes")
+    run = headwork("progress", "--import", str(tmp_path / "bad.json"))
+    assert run.returncode == 2
+    assert "kind is 'cheat'" in run.stderr
+    assert done(file) == []
+
+
+def test_reset_asks_and_no_means_no(headwork, file):
+    headwork("practice", "blend", typed="0.910 0.755\n")
+    assert "Forgotten: 0" in headwork("progress", "--reset", typed="no\n").stdout
+    assert headwork("progress", "--reset").returncode == 2  # nobody there to answer
+    assert done(file) == ["blend"]
+    assert headwork("progress", "--reset", typed="yes\n").returncode == 0
+    assert done(file) == []
+
+
+def test_progress_says_where_it_is_kept_and_what_comes_next(headwork, file):
+    headwork("practice", "blend", typed="0.910 0.755\n")
+    said = headwork("progress").stdout
+    assert str(file) in said
+    assert "Exercises done: 1 of 8" in said
+    assert "Next: 6. Every row, question 1 of 4" in said
+    assert json.loads(headwork("progress", "--json").stdout)["next"] == {
+        "exercise": "all-rows",
+        "question": "sums",
+    }
+
+
+def test_a_damaged_file_is_an_error_and_stays_as_it_is(headwork, file):
+    file.write_text("my notes " * 1000)
+    for verb in (["practice"], ["list"], ["progress"], ["progress", "--reset", "--yes"]):
+        run = headwork(*verb)
+        assert run.returncode == 2
+        assert f"{file}: it is damaged" in run.stderr
+    assert file.read_text() == "my notes " * 1000
+
+
+def test_a_file_that_was_named_has_to_work(headwork, tmp_path):
+    (tmp_path / "file").write_text("")
+    run = headwork("practice", "--progress", str(tmp_path / "file" / "progress"))
+    assert run.returncode == 2
+    assert "Name another file" in run.stderr
+
+
+def test_where_nobody_named_a_file_and_none_can_be_written_practice_goes_on_with_a_warning(
+    headwork, tmp_path
+):
+    (tmp_path / "data").write_text("a file where a folder should be")
+    run = headwork(
+        "practice",
+        "blend",
+        typed="0.910 0.755\n",
+        HEADWORK_PROGRESS="",
+        XDG_DATA_HOME=str(tmp_path / "data"),
+        HOME=str(tmp_path),
+    )
+    assert run.returncode == 0
+    assert "nothing will be kept" in " ".join(run.stdout.split())
+    assert "✓ 0.910" in run.stdout
+    assert "Nothing was kept" in run.stdout

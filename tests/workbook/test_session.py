@@ -1,0 +1,307 @@
+"""A session: what comes of every line that a learner types."""
+
+import pytest
+
+from headwork.workbook.course import exercises, find_exercise
+from headwork.workbook.events import Asked, Card, Event, Listed, Marked, Opened, Said
+from headwork.workbook.progress import Progress
+from headwork.workbook.session import Session
+from headwork.workbook.standing import standing
+from headwork.workbook.words import WORDS
+
+RIGHT = {  # one right answer to each question of exercise 4, from the by-hand table of test_judging
+    "exponentials": "2.718 1 7.389",
+    "sum": "11.107",
+    "weights": "0.245 0.090 0.665",
+    "total": "1",
+    "ratio": "7.39",
+}
+
+
+class Learner:
+    """Types lines and keeps what came of each."""
+
+    def __init__(self, progress: Progress, exercise: str | None = None) -> None:
+        self.progress = progress
+        self.session = Session(progress)
+        self.seen = list(self.session.begin(find_exercise(exercise) if exercise else None))
+
+    def types(self, *lines: str) -> list[Event]:
+        self.seen = [event for line in lines for event in self.session.receive(line)]
+        return self.seen
+
+    def saw(self, kind) -> bool:
+        return any(isinstance(event, kind) for event in self.seen)
+
+    def said(self, what: str) -> str:
+        found = (event for event in self.seen if isinstance(event, Said) and event.what == what)
+        return " ".join(" ".join((event.title, event.text, *event.lines)) for event in found)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.session._exercise.id, self.session.question.id
+
+
+@pytest.fixture
+def progress():
+    with Progress(None) as log:
+        yield log
+
+
+def test_a_new_learner_gets_the_card_before_the_first_exercise(progress):
+    kinds = [type(event) for event in Learner(progress).seen]
+    assert kinds.index(Card) < kinds.index(Opened) < kinds.index(Asked)
+
+
+def test_whoever_begins_in_the_middle_gets_the_card_too_and_only_once(progress):
+    assert Learner(progress, "softmax").saw(Card)
+    assert not Learner(progress, "blend").saw(Card)
+
+
+def test_a_right_answer_leads_to_the_next_question(progress):
+    learner = Learner(progress, "softmax")
+    learner.types("2.718 1 7.389")
+    assert learner.place == ("softmax", "sum")
+
+
+def test_an_answer_that_is_not_right_can_be_tried_again(progress):
+    learner = Learner(progress, "softmax")
+    for _ in range(3):
+        learner.types("1 2 3")
+        assert learner.place == ("softmax", "exponentials")
+        assert learner.seen[0].judged.verdict == "not right"
+    learner.types("2.718 1 7.389")
+    assert [act.verdict for act in progress.acts() if act.kind == "answer"] == ["not right"] * 3 + ["right"]
+
+
+def test_right_so_far_asks_the_same_question_again(progress):
+    learner = Learner(progress, "softmax")
+    learner.types("2.7 1 7.4")
+    assert learner.seen[0].judged.verdict == "short"
+    assert learner.place == ("softmax", "exponentials")
+
+
+def test_an_answer_is_kept_before_its_mark_is_handed_out(progress):
+    learner = Learner(progress, "softmax")
+    events = learner.session.receive("2.718 1 7.389")
+    assert isinstance(next(events), Marked)
+    assert progress.acts()[-1].text == "2.718 1 7.389"
+
+
+@pytest.mark.parametrize("line", ["hello", "1 2", "1 2 3 4", "1,2,3.4,5", "🙂", "\x00", "1/0 2 3", "9" * 500])
+def test_what_cannot_be_read_costs_nothing(progress, line):
+    learner = Learner(progress, "softmax")
+    learner.types(line)
+    assert learner.said("unreadable")
+    assert not [act for act in progress.acts() if act.kind == "answer"]
+    assert learner.place == ("softmax", "exponentials")
+
+
+def test_an_empty_line_is_told_what_is_expected(progress):
+    learner = Learner(progress, "scores")
+    learner.types("")
+    assert "3 rows, each of 3 numbers" in learner.said("note")
+
+
+def test_rows_can_come_one_by_one_and_the_prompt_counts_them(progress):
+    learner = Learner(progress, "scores")
+    prompts = []
+    for row in ("2 0 4", "oops", "0 2 0"):
+        learner.types(row)
+        prompts.append(learner.session.prompt)
+    assert prompts == ["row 2 of 3: ", "row 2 of 3: ", "row 3 of 3: "]
+    learner.types("0 4 0")
+    assert learner.place == ("scores", "token-1")
+
+
+def test_back_while_rows_are_typed_takes_the_last_one_back(progress):
+    learner = Learner(progress, "scores")
+    learner.types("2 0 4", "9 9 9", "back")
+    assert learner.session.prompt == "row 2 of 3: "
+    learner.types("0 2 0", "0 4 0")
+    assert learner.place == ("scores", "token-1")
+
+
+def test_a_paste_of_several_lines_is_taken_as_typed(progress):
+    learner = Learner(progress, "scores")
+    learner.types("2 0 4\n0 2 0\r\n0 4 0\n3")
+    assert learner.place == ("scores", "tokens-2-and-3")
+
+
+def test_hints_open_one_at_a_time_and_the_last_one_again(progress):
+    learner = Learner(progress, "scores")
+    hints = learner.session.question.hints
+    for at, hint in enumerate(hints, 1):
+        learner.types("hint")
+        assert f"Hint {at} of 4" in learner.said("hint")
+        assert hint in learner.said("hint")
+    learner.types("hint")
+    assert "all of them are open" in learner.said("hint")
+    assert [act.text for act in progress.acts() if act.kind == "hint"] == ["1", "2", "3", "4"]
+
+
+def test_hints_go_on_where_they_were_in_the_next_session(progress):
+    Learner(progress, "scores").types("hint")
+    learner = Learner(progress)
+    learner.types("hint")
+    assert "Hint 2 of 4" in learner.said("hint")
+
+
+def test_a_worked_solution_is_noted_when_the_answer_comes_after_it(progress):
+    learner = Learner(progress, "blend")
+    learner.types("show")
+    assert "0.245·1 + 0.090·0 + 0.665·1 = 0.910" in learner.said("solution")
+    learner.types("0.910 0.755")
+    stand = standing(find_exercise("blend"), progress.acts())
+    assert (stand.state, stand.solved) == ("done", True)
+
+
+def test_looking_at_the_solution_afterwards_is_not_held_against_anybody(progress):
+    learner = Learner(progress, "blend")
+    learner.types("0.910 0.755", "back", "show")
+    assert learner.place == ("blend", "output")
+    assert not standing(find_exercise("blend"), progress.acts()).solved
+
+
+def test_why_says_what_may_be_behind_a_table_of_numbers(progress):
+    learner = Learner(progress, "scaling")
+    learner.types("2", "why")
+    assert "there is none here" in learner.said("note")
+    learner.types("0.5 0 1; 0 0.5 0; 0 1 0", "why")  # the scores divided by d_k = 4
+    assert "d_k" in learner.said("why")
+
+
+def test_skip_and_back_move_and_lose_nothing(progress):
+    learner = Learner(progress, "softmax")
+    learner.types("2.718 1 7.389", "skip")
+    assert learner.place == ("softmax", "weights")
+    learner.types("back")
+    assert learner.place == ("softmax", "sum")
+    learner.types("back", "back")
+    assert learner.place == ("scaling", "why")
+    assert standing(find_exercise("softmax"), progress.acts()).done == ("exponentials",)
+
+
+def test_back_from_the_very_first_question_says_so(progress):
+    learner = Learner(progress, "scores")
+    learner.types("back")
+    assert "first question of all" in learner.said("note")
+
+
+@pytest.mark.parametrize("word", ["?", "help", "HINT", " list ", "card", "why"])
+def test_words_work_whatever_their_case_and_move_nothing(progress, word):
+    learner = Learner(progress, "softmax")
+    assert learner.types(word)
+    assert learner.place == ("softmax", "exponentials")
+
+
+def test_help_names_every_word(progress):
+    learner = Learner(progress, "softmax")
+    learner.types("?")
+    assert all(word in learner.said("note") for word in WORDS)
+
+
+@pytest.mark.parametrize("word", ["quit", "exit", "q"])
+def test_quit_ends_it(progress, word):
+    learner = Learner(progress, "softmax")
+    learner.types(word)
+    assert learner.session.finished
+    assert learner.types("2.718 1 7.389") == []
+
+
+def test_a_recap_comes_when_everything_is_done_and_not_before(progress):
+    learner = Learner(progress, "softmax")
+    for _ in range(5):
+        learner.types("skip")
+    assert not learner.said("recap")
+    assert "5 of 5 questions" in learner.said("place")
+    learner = Learner(progress, "softmax")
+    learner.types(*RIGHT.values())
+    assert "gaps into ratios" in learner.said("recap")
+
+
+def test_a_done_exercise_can_be_worked_again_question_by_question(progress):
+    Learner(progress, "softmax").types(*RIGHT.values())
+    learner = Learner(progress, "softmax")
+    assert "You have done this one" in learner.said("place")
+    for question, answer in RIGHT.items():
+        assert learner.place == ("softmax", question)
+        learner.types(answer)
+
+
+# --- explanations ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def writer(progress):
+    learner = Learner(progress, "asymmetry")
+    learner.types("4", "0")
+    return learner
+
+
+def test_an_explanation_is_kept_in_the_learners_words_and_compared_point_by_point(writer, progress):
+    writer.types("A dot product", "goes both ways.")
+    assert writer.seen == []
+    writer.types("")
+    assert "W_Q" in writer.said("ours")
+    assert progress.acts()[-1].text == "A dot product\ngoes both ways."
+    writer.types("perhaps")
+    assert "y, n or partly" in writer.said("note")
+    writer.types("y", "PARTLY")
+    compared = [(act.text, act.verdict) for act in progress.acts() if act.kind == "compared"]
+    assert compared == [("1", "yes"), ("2", "partly")]
+    assert standing(find_exercise("asymmetry"), progress.acts()).state == "done"
+
+
+def test_an_explanation_that_was_not_compared_to_the_end_is_taken_up_there(writer, progress):
+    writer.types("Mine.", "", "y")
+    again = Learner(progress)
+    assert "Mine." in again.said("yours")
+    assert "Point 2 of 2" in again.said("point")
+    again.types("n")
+    assert standing(find_exercise("asymmetry"), progress.acts()).state == "done"
+
+
+def test_half_an_explanation_is_kept_when_the_input_ends_and_goes_on_there(writer, progress):
+    writer.types("Half a thought")
+    list(writer.session.end_of_input())
+    again = Learner(progress)
+    assert "Half a thought" in again.said("yours")
+    again.types("and the other half.", "")
+    assert progress.acts()[-1].text == "Half a thought\nand the other half."
+
+
+def test_hints_and_show_work_while_writing(writer):
+    writer.types("hint")
+    assert "Hint 1 of 2" in writer.said("hint")
+    writer.types("show")
+    assert "W_Q" in writer.said("ours")
+
+
+# --- where the learner left off --------------------------------------------------------------------
+
+
+def test_practice_goes_on_at_the_question_where_it_stopped(progress):
+    Learner(progress, "softmax").types("2.718 1 7.389", "11.107")
+    learner = Learner(progress)
+    assert learner.place == ("softmax", "weights")
+    assert "question 3 of 5" in learner.said("place")
+
+
+def test_what_was_skipped_comes_at_the_end(progress):
+    learner = Learner(progress)
+    everything = {exercise.id: exercise for exercise in exercises()}
+    while not learner.session.finished:
+        learner.types("skip")
+    assert "Still open: " + ", ".join(everything) in learner.said("place")
+    assert Learner(progress).place == ("scores", "scores")
+
+
+def test_the_list_says_what_is_done_begun_and_not_yet(progress):
+    learner = Learner(progress, "softmax")
+    learner.types(*RIGHT.values(), "hint", "list")
+    (listed,) = (event for event in learner.seen if isinstance(event, Listed))
+    states = {name: stand.state for name, stand in listed.standings.items()}
+    assert (states["softmax"], states["blend"], states["scores"]) == ("done", "begun", "not yet")
+    rows = listed.to_dict()["sets"][0]["exercises"]
+    assert [row["state"] for row in rows[-2:]] == ["not here yet"] * 2
