@@ -7,6 +7,7 @@ pipeline splits them.
 
 from __future__ import annotations
 
+import copy
 import difflib
 import math
 from collections.abc import Mapping
@@ -85,7 +86,7 @@ class Problem:
     chunks           lengths of the key parts, for online softmax and merging; they sum to Tk
     dtype            "float64", "float32", "float16" or "bfloat16": the arithmetic that is meant;
                      None takes the arrays' own (float64 for lists and whole numbers)
-    batch H Hkv Tq Tk D Dv single
+    batch H Hkv Tq Tk D Dv single rows
                      worked out, not given: the sizes, and whether the arrays had no H axis (results
                      then come back without one)
 
@@ -133,6 +134,7 @@ class Problem:
     D: int | None = field(init=False)
     Dv: int | None = field(init=False)
     single: bool = field(init=False)
+    rows: Array | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         try:
@@ -156,6 +158,16 @@ class Problem:
         return "x" if self.x is not None else "query"
 
     @property
+    def row_numbers(self) -> Array:
+        """Which queries the arrays hold, counted from 0: all Tq, but for a sample (mechanism/sampling.py)."""
+        return np.arange(self.Tq) if self.rows is None else self.rows
+
+    @property
+    def matrix_shape(self) -> tuple[int, ...]:
+        """The shape of the score matrix, (…, H, Tq, Tk), with as many rows as are held."""
+        return (*self.batch, self.H, len(self.row_numbers), self.Tk)
+
+    @property
     def packed(self) -> bool:
         """Whether the arrays are (…, T, H·D) and have to be split into heads."""
         return self.heads is not None
@@ -174,6 +186,15 @@ class Problem:
     def factor(self) -> float:
         """What the scores are multiplied by: `scale`, or 1/√D."""
         return self.scale if self.scale is not None else 1 / math.sqrt(self.D or 1)
+
+    def cast(self, dtype: np.dtype[Any]) -> Problem:
+        """The same problem in another arithmetic; numbers beyond its range are infinite there."""
+        other = copy.copy(self)
+        with np.errstate(over="ignore"):
+            arrays = {name: value.astype(dtype) for name in ARRAYS if (value := getattr(self, name)) is not None}
+            given = self.given and {step: array.astype(dtype) for step, array in self.given.items()}
+        _set(other, dtype=dtype, given=given, **arrays)
+        return other
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Problem:

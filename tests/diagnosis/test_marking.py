@@ -60,6 +60,38 @@ def test_the_course_s_answers_are_right(name, problem, answers, digits):
     assert marking.marks == marking.out_of
 
 
+def written(array, digits):
+    words = np.vectorize(lambda x: "-inf" if np.isneginf(x) else f"{x:.{digits}f}", otypes=[object])
+    return words(array).tolist()
+
+
+def packed(rng):
+    query, key, value = (rng.normal(size=(2, 3, width)) for width in (8, 4, 4))
+    return {"query": query, "key": key, "value": value, "heads": 4, "kv_heads": 2, "lengths": [2, 3]}
+
+
+def test_the_true_result_of_every_step_is_right_typed_and_as_an_array(rng):
+    seen = set()
+    for run in range(60):
+        problem = Problem(**(packed(rng) if run % 6 == 0 else draw_problem(rng)))
+        work = trace(problem)
+        steps = [name for step in work.steps for name in step.writes]
+        typed = mark(problem, {name: written(work[name].astype(float), 3) for name in steps}, 3)
+        assert typed.is_right, (typed.sentence, problem.to_dict())
+        assert mark(problem, {name: work[name].astype(float) for name in steps}).is_right
+        seen |= set(steps)
+    assert {
+        "query",
+        "query_heads",
+        "key_repeated",
+        "query_rotated",
+        "capped",
+        "biased",
+        "part_output",
+        "merged",
+    } <= seen
+
+
 def verdicts(problem, answers, digits=3):
     return {step.step: step.verdicts.tolist() for step in mark(problem, answers, digits).steps}
 
@@ -124,6 +156,13 @@ def test_weights_follow_from_exponentials_and_sums_of_their_own_though_they_do_n
     assert found["output"][0] == ["follows"] * 2
 
 
+def test_the_logsumexp_follows_from_exponentials_that_were_not_shifted():
+    found = verdicts(
+        HAND, {"exponentials": "2.718 1 8.389; 1 2.718 1; 1 7.389 1", "logsumexp": "2.494 1.551 2.240"}
+    )
+    assert found["logsumexp"] == ["follows", "right", "right"]  # ln 12.107
+
+
 def test_what_follows_uses_what_was_written_however_it_was_rounded():
     # fewer digits than asked: z₁ = [0.5 + 0.41, 0.09 + 0.41] is taken from them as they stand
     found = verdicts(
@@ -158,11 +197,7 @@ def test_a_step_that_leaves_nothing_to_work_out_earns_nothing_for_the_next(name,
 def test_rows_that_are_trivial_in_truth_too_are_marked_as_usual():
     ones = Problem(query=[[0, 0]], key=[[1, 2], [3, 4]], value=[[1], [2]])
     assert mark(ones, {"scores": "0 0", "scaled": "0 0", "weights": "1/2 1/2", "output": "1.5"}).is_right
-
-
-def written(array, digits):
-    words = np.vectorize(lambda x: "-inf" if np.isneginf(x) else f"{x:.{digits}f}", otypes=[object])
-    return words(array).tolist()
+    assert verdicts(ones, {"scores": "3 3", "scaled": "2.121 2.121"})["scaled"] == [["follows", "follows"]]
 
 
 class Slipper(Learner):
@@ -242,6 +277,17 @@ def test_a_float_mask_s_minus_infinity_may_be_added_or_selected():
     problem = Problem(query=Q, key=K, value=[[1, 0], [0, 1], [1, 1]], mask=[0.0, 0.5, -np.inf])
     for biased in ("1 0.5 -inf; 0 1.5 -inf; 0 2.5 -inf", "1 0.5 2; 0 1.5 0; 0 2.5 0"):
         assert mark(problem, {"biased": biased}).is_right
+
+
+def test_which_keys_may_be_seen_may_be_answered_with_true_and_false():
+    assert (
+        mark(CAUSAL, {"scores": "0 0 0; 0 0 0; 0 0 0", "allowed": np.tri(3, dtype=bool)})["allowed"].marks
+        == 9
+    )
+    assert (
+        mark(CAUSAL, {"scores": "0 0 0; 0 0 0; 0 0 0", "allowed": "1 1 0; 1 1 0; 1 1 1"})["allowed"].marks
+        == 8
+    )
 
 
 def test_a_row_that_may_see_nothing():

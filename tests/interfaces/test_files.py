@@ -17,6 +17,7 @@ from headwork import HeadworkError, Problem
 from headwork.errors import FileError, OptionError, ShapeError, TooLargeError, UnknownNameError
 from headwork.interfaces import archives
 from headwork.interfaces.files import read_answers, read_problem
+from headwork.problem import field_names
 
 QKV = {"query": [[1.0, 0.0]], "key": [[1.0, 0.0], [0.0, 1.0]], "value": [[2.0], [4.0]]}
 ARRAYS = {name: np.array(rows) for name, rows in QKV.items()}
@@ -183,8 +184,8 @@ REFUSED = [
     ("p.json", '{"query": [[1]], "query": [[2]]}', FileError, "the key 'query' is given twice"),
     ("p.json", "[" * 100_000, FileError, "nested too deep"),
     ("p.json", '{"scale": ' + "9" * 5000 + "}", FileError, "too long to be read"),
-    ("p.json", b"\xff\xfe\x00", FileError, "is no text: byte 3 is none in utf-16"),
-    ("p.json", b'{"query": "\xe9"}', FileError, "byte 12 is none in utf-8"),
+    ("p.json", b"\xff\xfe\x00", FileError, "is no text: byte 3 is not utf-16"),
+    ("p.json", b'{"query": "\xe9"}', FileError, "byte 12 is not utf-8"),
     ("p.json", b"\0\0\0\0", FileError, "it holds zero bytes"),
     ("p.json", "[1, 2]", OptionError, "a problem is one JSON object with fields"),
     ("p.json", {"qurey": [[1]]}, OptionError, "a problem has no field 'qurey'. Did you mean 'query'?"),
@@ -297,7 +298,7 @@ def mutated(rng: np.random.Generator, raw: bytes) -> bytes:
     return bytes(data)
 
 
-SEEDS = {
+FILES = {
     "p.json": json.dumps(QKV | OPTIONS).encode(),
     "p.npz": npz(**ARRAYS, **IN_NPZ),
     "compressed.npz": zipped(query=npy(ARRAYS["query"]), key=npy(ARRAYS["key"]), value=HUGE),
@@ -306,20 +307,77 @@ SEEDS = {
     "p": b"",
 }
 
+NAMES = (*field_names(), "given.scaled", "mask.0", "rope.base", "rope.", ".", "extra")
+ODD_ARRAYS = [
+    np.zeros(0), np.zeros((0, 3)), np.zeros((3, 0)), np.float64(2), np.array([[np.nan, np.inf]]),
+    np.ones((1,) * 9), np.array([[1]], "int8"), np.array([[1, 2]], "uint64"), np.array([[True, False]]),
+]  # fmt: skip
+UNUSUAL_ARRAYS = [
+    np.array("lower_right"), np.array(["a", "b"]), np.array([b"x"]), np.array([[1 + 2j]]),
+    np.zeros((2, 2), ">f4"), np.array(["2020-01-01"], "datetime64[D]"), np.zeros(2, [("a", "f8")]),
+    np.asfortranarray(np.ones((2, 3))), np.eye(2)[::-1],
+]  # fmt: skip
+ODD_VALUES = [
+    None, True, False, 0, -1, 2.5, 1e308, -float("inf"), float("nan"), 10**400, "", "x", "inf", "\ud800",
+    "upper_left", [], [[]], [[], [1]], [[1, [2]]], [[True, 1]], [["inf", "nan"]], {}, {"base": -1},
+    {"scores": [[1]]}, [{"mask": []}],
+]  # fmt: skip
 
-@pytest.mark.parametrize("name", SEEDS)
-@pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
-def test_whatever_a_file_holds_only_our_own_errors_come_out(tmp_path, rng, name):
-    path = tmp_path / name
-    refused = []
-    for _ in range(500):
-        path.write_bytes(
-            mutated(rng, SEEDS[name]) if rng.random() < 0.9 else rng.bytes(int(rng.integers(200)))
-        )
-        for read in (read_problem, read_answers):
+
+def odd_json(rng: np.random.Generator) -> bytes:
+    """A problem in which some fields hold something that has no place there."""
+    record = QKV | OPTIONS
+    for name in rng.choice(NAMES, rng.integers(1, 4)):
+        record = record | {str(name): ODD_VALUES[rng.integers(len(ODD_VALUES))]}
+    return json.dumps(record).encode()
+
+
+def odd_npz(rng: np.random.Generator) -> bytes:
+    """An intact archive with odd arrays, or with an array that is damaged inside it."""
+    odd = [*ODD_ARRAYS, *UNUSUAL_ARRAYS]
+    members = {name: npy(array) for name, array in (ARRAYS | IN_NPZ).items()}
+    members |= {str(name): npy(odd[rng.integers(len(odd))]) for name in rng.choice(NAMES, rng.integers(0, 3))}
+    damaged = str(rng.choice(list(members)))
+    return zipped(
+        **members | {damaged: mutated(rng, members[damaged]) if rng.random() < 0.5 else members[damaged]}
+    )
+
+
+def odd_safetensors(rng: np.random.Generator) -> bytes:
+    arrays = ARRAYS | {str(name): ODD_ARRAYS[rng.integers(len(ODD_ARRAYS))] for name in rng.choice(NAMES, 2)}
+    odd = json.dumps(ODD_VALUES[rng.integers(len(ODD_VALUES))])
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return safetensors.numpy.save(arrays, metadata={str(rng.choice(NAMES)): odd})
+
+
+def only_our_own_errors(path, draw) -> tuple[int, int]:
+    """Read many files in both ways; how many were read and how many refused."""
+    read, refused = 0, []
+    for _ in range(300):
+        path.write_bytes(draw())
+        for reader in (read_problem, read_answers):
             try:
-                read(str(path))
+                reader(str(path))
+                read += 1
             except HeadworkError as error:
                 refused.append(str(error))
-    assert len(refused) > 100
-    assert all(name in message for message in refused)
+    assert all(path.name in message for message in refused)
+    return read, len(refused)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_damaged_file_gives_none_but_our_own_errors(tmp_path, rng, name):
+    def draw() -> bytes:
+        return mutated(rng, FILES[name]) if rng.random() < 0.9 else rng.bytes(int(rng.integers(200)))
+
+    _, refused = only_our_own_errors(tmp_path / name, draw)
+    assert refused > 100
+
+
+@pytest.mark.parametrize(
+    ("name", "odd"), [("p.json", odd_json), ("p.npz", odd_npz), ("p.safetensors", odd_safetensors)]
+)
+def test_an_intact_file_with_odd_contents_gives_none_but_our_own_errors(tmp_path, rng, name, odd):
+    read, refused = only_our_own_errors(tmp_path / name, lambda: odd(rng))
+    assert read > 100
+    assert refused > 100

@@ -29,7 +29,7 @@ PENALTIES = [
     ("alibi-query-one-ahead",      None, square(),           [-0.5, 0, -0.5],   [-1.5, -1, -0.5],  "by hand"),
     ("alibi-offset-ignored",       None, CACHED,             [0, -0.5, -1],     [0, -0.5, -1],     "by hand"),
     ("alibi-another-slope",        3.0,  square(),           [0, -1.5, -3],     [-3, -1.5, 0],     "by hand"),
-    ("alibi-scaled-too",           None, square(scale=0.25), [0, -0.125, -0.25], [-0.25, -0.125, 0], "by hand"),
+    ("alibi-scaled-too", None, square(scale=0.25), [0, -0.125, -0.25], [-0.25, -0.125, 0], "by hand"),
 ]  # fmt: skip
 
 

@@ -65,9 +65,7 @@ def test_one_softmax_over_the_full_width(mistake: str) -> None:
 
 
 # scores 0 everywhere: uniform weights; (H, T, 1)
-UNIFORM = Problem(
-    query=np.zeros((2, 2, 1)), key=np.zeros((2, 2, 1)), value=[[[1.0], [2.0]], [[3.0], [6.0]]]
-)
+UNIFORM = Problem(query=np.zeros((2, 2, 1)), key=np.zeros((2, 2, 1)), value=[[[1.0], [2.0]], [[3.0], [6.0]]])
 
 
 def test_heads_that_attend_to_each_other_average_over_heads() -> None:

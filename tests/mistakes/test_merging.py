@@ -31,8 +31,8 @@ BASE_E = 2 ** log(5)
 
 MERGED = [
     # mistake                      problem      output                       source
-    ("lse-base2-merged-as-e",      ONE_AND_TWO, (6 + 1.2 * BASE2) / (1 + BASE2), "by hand: shares 1 and e^(ln 5/ln 2)"),
-    ("lse-e-merged-as-base2",      ONE_AND_TWO, (6 + 1.2 * BASE_E) / (1 + BASE_E), "by hand: shares 1 and 2^(ln 5)"),
+    ("lse-base2-merged-as-e", ONE_AND_TWO, (6 + 1.2 * BASE2) / (1 + BASE2), "shares 1, e^(ln 5/ln 2)"),
+    ("lse-e-merged-as-base2", ONE_AND_TWO, (6 + 1.2 * BASE_E) / (1 + BASE_E), "shares 1, 2^(ln 5)"),
     ("parts-averaged",             ONE_AND_TWO, 3.6,                         "by hand: (6 + 1.2)/2"),
     ("parts-added",                ONE_AND_TWO, 7.2,                         "by hand"),
     ("parts-weighted-by-length",   ONE_AND_TWO, 2.8,                         "by hand: (6 + 2·1.2)/3"),
@@ -48,7 +48,7 @@ MERGED = [
     ("rescale-inverted",           ONE_AND_TWO, 30 / 7,                      "by hand: (18 + 2)/(3 + 5/3)"),
     ("accumulator-overwritten",    ONE_AND_TWO, 1.0,                         "by hand: 2/(1/3 + 5/3)"),
     ("row-sum-overwritten",        ONE_AND_TWO, 2.4,                         "by hand: (2 + 2)/(5/3)"),
-    ("divided-after-every-part",   TWO_AND_ONE, 3.6,                         "by hand: ((8/3)/(4/3)/2 + 5)/(5/3)"),
+    ("divided-after-every-part", TWO_AND_ONE, 3.6, "by hand: ((8/3)/(4/3)/2 + 5)/(5/3)"),
     ("only-last-part",             THREE,       3.0,                         "by hand"),
 ]  # fmt: skip
 

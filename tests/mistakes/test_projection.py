@@ -34,7 +34,7 @@ PROJECTED = [
     ("qkv-read-as-vqk",              PLAIN,   "value", WITH_WQ,             "by hand"),
     ("all-projected-with-wq",        PLAIN,   "value", WITH_WQ,             "by hand"),
     ("all-projected-with-wv",        PLAIN,   "query", WITH_WV,             "by hand"),
-    ("projections-transposed",       PLAIN,   "value", [[3, 2], [7, 4]],    "by hand: W_Vᵀ = [[1, 0], [1, 1]]"),
+    ("projections-transposed", PLAIN, "value", [[3, 2], [7, 4]], "by hand: W_Vᵀ = [[1, 0], [1, 1]]"),
     ("w-v-transposed",               PLAIN,   "value", [[3, 2], [7, 4]],    "by hand"),
     ("w-v-transposed",               PLAIN,   "key",   WITH_WK,             "by hand: the key is right"),
     ("projection-left-out",          PLAIN,   "query", X,                   "by hand"),
@@ -79,7 +79,10 @@ def test_a_packed_layer_is_cut_at(
 def test_cross_attention_with_its_own_tokens_only() -> None:
     one = [[1.0]]
     problem = Problem(x=[[2.0], [4.0]], x_key=[[5.0]], w_query=one, w_key=[[0.0]], w_value=one)
-    assert made(problem, "output", "x-key-ignored").tolist() == [[3.0], [3.0]]  # by hand: uniform over 2 and 4
+    assert made(problem, "output", "x-key-ignored").tolist() == [
+        [3.0],
+        [3.0],
+    ]  # by hand: uniform over 2 and 4
 
 
 # from x = 1 and x_key = 5, all matrices 1: one key, so the output is the value

@@ -133,7 +133,9 @@ def test_the_heads_number_for_a_position() -> None:
 
 def test_values_are_turned_too() -> None:
     problem = Problem(query=[[0.0, 0.0]], key=[[0.0, 0.0]] * 2, value=[[0.0, 0.0], [0.0, 2.0]], rope=True)
-    assert made(problem, "output", "rope-value-too") == pytest.approx(np.array([[-sin(1), cos(1)]]))  # by hand
+    assert made(problem, "output", "rope-value-too") == pytest.approx(
+        np.array([[-sin(1), cos(1)]])
+    )  # by hand
 
 
 def test_before_the_split_the_second_head_has_later_frequencies() -> None:

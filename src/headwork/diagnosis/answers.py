@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array, as_floats
-from ..errors import AnswerError, UnknownNameError
+from ..arrays import Array, as_array, as_floats
+from ..errors import AnswerError, ProblemError, UnknownNameError
 from ..mechanism.fields import FIELDS, axes_of
 from ..mechanism.tracing import Trace, seeds
 from .typed import Entries, entries_from_array, entries_from_json, read_entries
@@ -88,11 +88,11 @@ def read_answers(work: Trace, answers: Mapping[str, Any]) -> tuple[Answer, ...]:
             'There is no answer to mark. Name a step and its values: {"scores": "2 0 4; 0 2 0"}.'
         )
     for step in answers:
-        _check_step(work, step)
+        check_step(work, step)
     return tuple(_answer(work, step, answers[step]) for step in sorted(answers, key=ORDER.__getitem__))
 
 
-def _check_step(work: Trace, step: object) -> None:
+def check_step(work: Trace, step: object) -> None:
     """Raises UnknownNameError, or AnswerError where the problem has no such step."""
     if step not in ORDER:
         near = difflib.get_close_matches(str(step), ORDER, n=2, cutoff=0.5)
@@ -200,8 +200,8 @@ class _Sheet:
         for i, size, name in zip(index, self.shape, names, strict=False):
             if not 0 <= i < size:
                 raise AnswerError(
-                    f"{self.step} has no {name} {i} (counted from 0); it is {size_words(self.shape)}, "
-                    f"so the last is {size - 1}."
+                    f"{self.step} is {size_words(self.shape)}: it has no {name} {i + 1} "
+                    f"(index {i}, counted from 0)."
                 )
         return tuple(int(i) for i in index)
 
@@ -292,10 +292,19 @@ def _entries(values: object) -> tuple[Entries | _Plain, str | None]:
     kept = getattr(values, "dtype", None)
     if isinstance(values, np.ndarray) and kept is not None and kept.kind in "OUT":
         return entries_from_array(values), None
-    array = as_floats("the answer", values)
+    array = _floats(values)
     if array.size == 0:
         raise AnswerError(f"The array has shape {array.shape}, so no entry; it needs at least one.")
     return _Plain(array.astype(np.float64)), array.dtype.name
+
+
+def _floats(values: Any) -> Array:
+    """Numbers of an array; True and False, as of `allowed`, are 1 and 0. Raises AnswerError."""
+    try:
+        array = as_array("the answer", values)
+        return array.astype(np.float64) if array.dtype == bool else as_floats("the answer", array)
+    except ProblemError as error:
+        raise AnswerError(str(error)) from None
 
 
 def _has_floats(values: object) -> bool:

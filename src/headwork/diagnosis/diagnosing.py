@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import DTYPES, Array
+from ..arrays import DTYPES, Array, as_floats
 from ..errors import AnswerError
-from ..mechanism.fields import canonical, field_named
-from ..mechanism.tracing import Trace, trace
+from ..mechanism.fields import axes_of, canonical, field_named
+from ..mechanism.sampling import sample
+from ..mechanism.tracing import Trace, run, seeds, trace
 from ..mistakes.wrong_run import run_wrong
 from ..problem import GIVEN, Problem, ignored_after
-from .answers import Answer, read_answers
+from .answers import Answer, check_step, read_answers
 from .consequences import Consequences
+from .large import is_large, large_explanations, large_target
 from .plan import RIGHT, Hypothesis
 from .search import Finding, joint_explanations, known_consequences, narrow_explanations, simple_explanations
 from .slips import Slip, find_slips
@@ -25,6 +27,7 @@ from .tolerance import Precision, array_precision, asked_precision, in_float64, 
 from .verdicts import SHORT, judge
 from .wording import describe, finding_sentence
 
+MOST_SHOWN = 100_000  # entries that are listed one by one
 VERDICTS = ("right", "rounding", "convention", "slip", "mistake", "consistent", "unexplained", "invalid")
 
 
@@ -114,6 +117,8 @@ def diagnose(problem: Problem, values: Any, step: str = "output", digits: int | 
     (('scale-missing',),)
     """
     several = isinstance(values, Mapping) and not ({"row", "entry", "values", "value"} & set(values))
+    if is_large(problem) and not several:
+        return diagnose_array(problem, values, step, digits)
     work = worked(problem)
     try:
         answers = read_answers(work, values if several else {step: values})
@@ -124,6 +129,29 @@ def diagnose(problem: Problem, values: Any, step: str = "output", digits: int | 
         diagnoses.append(_after(problem, work, answer, answers[:index], diagnoses, digits))
     first = next((each for each in diagnoses if each.verdict != "right"), diagnoses[-1])
     return replace(first, steps=tuple(diagnoses)) if several else first
+
+
+def diagnose_array(problem: Problem, values: Any, step: str, digits: int | None) -> Diagnosis:
+    """The diagnosis of an array that answers a large problem: not every step is kept, and no slips are looked for."""
+    probe = sample(problem, np.arange(1))
+    shown = Trace(probe, run(probe, seeds(probe)))
+    try:
+        check_step(shown, step)
+        array = as_floats("the answer", values)
+        expected = list(shown[step].shape)
+        expected[-1 if axes_of(problem, step)[-1] == "Tq" else -2] = problem.Tq
+        if list(array.shape) != expected:
+            raise AnswerError(f"{step} has shape {tuple(expected)} here; the answer has shape {array.shape}.")
+    except AnswerError as error:
+        return Diagnosis(problem, step, "invalid", (), (), RIGHT, (), str(error), "")
+    kinds = (problem.dtype.name, array.dtype.name)
+    precision = array_precision(array.astype(np.float64), max(kinds, key=list(DTYPES).index))
+    precision = precision if digits is None else asked_precision(digits)
+    target = large_target(problem, step, canonical(problem, step, array.astype(np.float64)), precision)
+    if target.is_right:
+        return _result(target, "right", precision.why, "This is right.")
+    found = _explained(target, precision.why, large_explanations(target))
+    return found or _result(target, "unexplained", precision.why, _unexplained(target))
 
 
 def _after(
@@ -308,11 +336,9 @@ def _result(
 
 
 def wrong_entries(target: Target) -> tuple[tuple[int, ...], ...]:
-    """The given entries that are not right, as canonical indices."""
-    with np.errstate(invalid="ignore"):  # inf − inf: compared as symbols
-        same = (np.abs(target.right - target.values) <= target.tolerance) | (target.right == target.values)
-    same |= np.isnan(target.right) & np.isnan(target.values)
-    return tuple(tuple(int(i) for i in index) for index in np.argwhere(target.given & ~same))
+    """The given entries that are not right, as canonical indices; of a large answer the first ones."""
+    wrong = np.argwhere(target.given & ~target.same(target.right, target.tolerance))
+    return tuple(map(tuple, wrong[:MOST_SHOWN].tolist()))
 
 
 # --- slips, alone or after one mistake ------------------------------------------------------------
@@ -335,8 +361,7 @@ def slips_after(target: Target) -> tuple[Hypothesis, tuple[Slip, ...]]:
 
 def _nearest(target: Target, made: Consequences) -> list[int]:
     """The mistakes that agree with more than half of the given entries, and with more than the right pipeline does."""
-    with np.errstate(invalid="ignore"):  # inf − inf: a symbol where a number is due does not agree
-        agree = (np.abs(made.values - target.values) <= target.tolerance) | ~target.given
+    agree = target.same(made.values, target.tolerance) | ~target.given
     counts = agree.reshape(len(agree), -1).sum(axis=-1)[made.node]
     blank = int((~target.given).sum())
     enough = max(int(counts[0]), blank + int(target.given.sum()) // 2)
@@ -355,7 +380,8 @@ def _slip_sentence(target: Target, after: Hypothesis, slips: tuple[Slip, ...]) -
 
 
 def _unexplained(target: Target) -> str:
-    wrong, given = len(wrong_entries(target)), int(target.given.sum())
+    given = int(target.given.sum())
+    wrong = int((target.given & ~target.same(target.right, target.tolerance)).sum())
     return (
         f"{wrong} of {given} entries are not right, and nothing in the catalogue gives these numbers: "
         f"no one or two mistakes, and no slip in a few entries."

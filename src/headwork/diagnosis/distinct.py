@@ -158,8 +158,7 @@ def _accepted(
     tolerances = Precision(digits, problem.dtype.name, "").tolerances(exact, fields)
     ways = {step: fields[FINAL.get(step, step)]}
     if step in SUMS and f"{step}_unshifted" in tolerances:
-        exps = np.exp(np.minimum(fields["logits"], OVERFLOW))
-        ways[f"{step}_unshifted"] = exps if step == "exponentials" else exps.sum(axis=-1, keepdims=True)
+        ways[f"{step}_unshifted"] = ways[step] * np.exp(np.minimum(fields["row_max"], OVERFLOW))
     accepted = []
     for name, values in ways.items():
         tolerance = np.nan_to_num(tolerances[name])

@@ -66,12 +66,10 @@ class OwnWork:
     def leaves_nothing(self, step: str, shape: tuple[int, ...]) -> Array:
         """Rows of a later step, bool of its canonical shape, for which the step before leaves no work."""
         found = np.zeros(shape, bool)
-        rowwise = [
-            name
-            for name in self.known
-            if "Tk" not in canonical_axes(self.problem, name)[:-1] and name != "row_max"
-        ]
-        for name in [name for name in self.known if name not in rowwise and name != "row_max"] + rowwise[-1:]:
+        names = [name for name in self.known if name != "row_max"]  # any maximum may be subtracted
+        of_keys = [name for name in names if "Tk" in canonical_axes(self.problem, name)[:-1]]
+        last = [name for name in names if name not in of_keys][-1:]
+        for name in of_keys + last:
             is_trivial = _is_trivial(name, self.known[name]) & ~_is_trivial(name, self.right[name])
             found |= self._rows_of(is_trivial, name, step)
         return found

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..arrays import Array
-from ..mechanism.fields import FIELDS, field_named
+from ..mechanism.fields import field_named
 from ..mechanism.steps import STEPS
 from ..mistakes.mistake import Mistake
 from ..mistakes.wrong_run import run_wrong
@@ -18,6 +18,7 @@ from .reach import FINAL
 from .wording import SIZE, number, size_values
 
 EXACT = 1e-9  # relative: closer numbers are the same number, worked out in another order
+ROWS = ("row_max", "row_sum", "logsumexp")  # beside the way from the scores to the output
 Fields = Mapping[str, Array]
 
 
@@ -54,8 +55,18 @@ def _what_happens(made: Numbers, step: str, mistake: Mistake, digits: int | None
     if _differ(right[final], wrong[final]):
         gap = np.where(np.isfinite(right[final]), np.abs(right[final] - wrong[final]), 0).max()
         return [f"it changes the {title} by {gap:.1g} at most, too little {_precision(digits)}"]
-    changed = [field.title for field in FIELDS if _both_differ(right, wrong, field.name)]
-    return [f"it changes the {changed[-1]} and still gives the same {title}"] if changed else []
+    changed = [name for name in _written(made) if name not in ROWS and _both_differ(right, wrong, name)]
+    return (
+        [f"it changes the {field_named(changed[-1]).title} and still gives the same {title}"]
+        if changed
+        else []
+    )
+
+
+def _written(made: Numbers) -> list[str]:
+    """The fields that the problem's own steps write, in order."""
+    asked = asked_steps(made.exact)
+    return [name for step in STEPS if step.name in asked for name in step.writes]
 
 
 def _precision(digits: int | None) -> str:
@@ -67,9 +78,7 @@ def _precision(digits: int | None) -> str:
 def other_step(made: Numbers, step: str, pairs: Sequence[tuple[Mistake, Mistake]]) -> str:
     """The step nearest to `step` where each of these pairs differs; "" where there is none."""
     given = {mistake: run_wrong(made.exact, (mistake,)) for pair in pairs for mistake in pair}
-    asked = asked_steps(made.exact)
-    written = [name for each in STEPS if each.name in asked for name in each.writes]
-    for name in (name for name in reversed(written) if name not in (step, *NOT_ASKED)):
+    for name in (name for name in reversed(_written(made)) if name not in (step, *NOT_ASKED)):
         if all(_both_differ(given[a], given[b], name) for a, b in pairs):
             return name
     return ""

@@ -34,6 +34,7 @@ from .verdicts import (
 )
 
 MOST_DIGITS = 15  # a float64 has no more
+STANDS = "Read as −∞, which a large negative number stands for."
 NOTHING_LEFT = "It follows from your step before, which leaves nothing to work out: no mark for it."
 
 
@@ -291,11 +292,9 @@ class _Marker:
     def precision(self, answer: Answer) -> Precision:
         if self.digits is not None:
             return asked_precision(self.digits)
-        return (
-            typed_precision()
-            if answer.dtype is None
-            else array_precision(answer.values[answer.given], answer.dtype)
-        )
+        if answer.dtype is None:
+            return typed_precision()
+        return array_precision(answer.values[answer.given], answer.dtype)
 
     def right_tolerances(self, precision: Precision) -> Mapping[str, Array]:
         if precision not in self.tolerances:
@@ -306,14 +305,9 @@ class _Marker:
         """A large negative number where −∞ belongs, read as −∞."""
         if answer.step != "masked":
             return answer, {}
-        stands = (
-            (answer.values <= STANDS_FOR_INFINITY)
-            & np.isfinite(answer.values)
-            & np.isneginf(self.work["masked"])
-        )
-        notes = {
-            int(at): "Read as −∞, which a large negative number stands for." for at in np.flatnonzero(stands)
-        }
+        is_large = (answer.values <= STANDS_FOR_INFINITY) & np.isfinite(answer.values)
+        stands = is_large & np.isneginf(self.work["masked"])
+        notes = {int(at): STANDS for at in np.flatnonzero(stands)}
         values = np.where(stands, -np.inf, answer.values)
         return replace(answer, values=values), notes
 
@@ -401,6 +395,8 @@ class _Marker:
         tolerances = precision.tolerances(self.problem, fields, self.own.errors)
         reference = self.reference(answer, precision, fields, tolerances)
         judged = np.where(verdicts == NOT_RIGHT, self.judged(answer, reference, precision), "")
+        if not np.isin(judged, (RIGHT, SHORT)).any():
+            return verdicts
         whole = self.own.leaves_nothing(answer.step, self.work.fields[answer.step].shape)
         nothing_left = in_kind(self.problem, answer.step, whole) & np.isin(judged, (RIGHT, SHORT))
         notes |= {int(at): NOTHING_LEFT for at in np.flatnonzero(nothing_left)}

@@ -105,6 +105,7 @@ def makeable(problem: Problem, step: str) -> tuple[Mistake, ...]:
         m
         for m in CATALOGUE
         if reaches(m, step)
+        and not (problem.rows is not None and (m.mixes_queries or m.rewrite is not None))
         and all(worked[name] and have.issuperset(m.version(name).reads) for name in m.steps)
         and m.applies(problem)
     )

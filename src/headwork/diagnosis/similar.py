@@ -221,7 +221,7 @@ class _Drawing:
     def _mask(self, mask: Array) -> Array:
         """A mask with as many axes; what was 1 long to be broadcast stays so."""
         problem, s = self.problem, self.sizes
-        was = (*problem.batch, problem.H, problem.Tq, problem.Tk)
+        was = problem.matrix_shape
         now = (*self._batch(), s["H"], s["Tq"], s["Tk"])
         last = slice(len(now) - mask.ndim, None)
         shape = tuple(1 if have == 1 else size for have, size in zip(mask.shape, now[last], strict=True))

@@ -56,10 +56,7 @@ def find_slips(target: Target, fields: Mapping[str, Array], base: Array) -> tupl
 
 
 def _wrong_entries(target: Target, base: Array) -> list[Index]:
-    with np.errstate(invalid="ignore"):  # inf − inf: compared as symbols below
-        same = (np.abs(base - target.values) <= target.tolerance) | (base == target.values)
-    same |= np.isnan(base) & np.isnan(target.values)
-    return [tuple(int(i) for i in index) for index in np.argwhere(target.given & ~same)]
+    return list(map(tuple, np.argwhere(target.given & ~target.same(base, target.tolerance)).tolist()))
 
 
 # --- whole rows, columns, pairs of entries --------------------------------------------------------

@@ -33,13 +33,16 @@ class Target:
     tolerance: Array
     digits: int | None = None
 
-    def matches(self, other: Array, tolerance: Array) -> Array:
-        """Whether the given entries agree with `other` (…, *shape): within the tolerance, or the same symbol."""
+    def same(self, other: Array, tolerance: Array) -> Array:
+        """Where the answer agrees with `other` (…, *shape): within the tolerance, or the same symbol."""
         with np.errstate(invalid="ignore"):  # inf − inf: such entries are compared as symbols
             near = np.abs(other - self.values) <= tolerance
-        same = near | (other == self.values) | (np.isnan(other) & np.isnan(self.values))
+        return np.asarray(near | (other == self.values) | (np.isnan(other) & np.isnan(self.values)))
+
+    def matches(self, other: Array, tolerance: Array) -> Array:
+        """Whether all given entries agree with `other` (…, *shape)."""
         axes = tuple(range(other.ndim - self.values.ndim, other.ndim))
-        return np.asarray((same | ~self.given).all(axis=axes))
+        return np.asarray((self.same(other, tolerance) | ~self.given).all(axis=axes))
 
     @property
     def is_right(self) -> bool:

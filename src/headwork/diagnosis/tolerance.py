@@ -66,9 +66,7 @@ def in_float64(problem: Problem) -> Problem:
 
 def in_dtype(problem: Problem, dtype: str) -> Problem:
     """The same problem in another arithmetic."""
-    return (
-        problem if problem.dtype == DTYPES[dtype] else Problem.from_dict(problem.to_dict() | {"dtype": dtype})
-    )
+    return problem if problem.dtype == DTYPES[dtype] else problem.cast(DTYPES[dtype])
 
 
 def asked_precision(digits: int) -> Precision:

@@ -46,7 +46,8 @@ def run_explain(name: str, *, json: bool = False, plain: bool = False) -> int:
     """Print what a mistake is; the exit status. Raises UnknownNameError."""
     entry = entry_named(name)
     example = example_of(entry.mistake)
-    blind = entry.mistake.blind_spot and entry.mistake.blind_spot.draw()
+    recipe = entry.mistake.blind_spot
+    blind = None if recipe is None else recipe.draw()
     if json:
         print(json_text({**entry.to_dict(), "example": example, "blind_spot": blind}))
         return 0
@@ -196,7 +197,8 @@ def run_mistakes(
 def list_page(found: Sequence[Entry], words: Sequence[str], width: int, plain: bool) -> Iterator[str]:
     """By topic; what was searched for, the best first."""
     if not found:
-        yield f"No mistake has {' and '.join(map(repr, words))} in its words. headwork mistakes lists all of them."
+        yield f"No mistake has {' and '.join(map(repr, words))} in its words."
+        yield "headwork mistakes lists all of them."
         return
     yield wrapped(_count_sentence(found, words), width, "", "")
     if words:

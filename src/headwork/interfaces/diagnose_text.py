@@ -19,12 +19,12 @@ from ..diagnosis.search import Finding
 from ..diagnosis.sentences import place_words
 from ..diagnosis.wording import describe
 from ..errors import AnswerError
-from ..mechanism.fields import canonical, canonical_axes, field_named
+from ..mechanism.fields import axes_of, canonical, canonical_axes, field_named
 from ..mechanism.tracing import Trace
 from ..mistakes.mistake import Mistake, Reading
 from ..problem import Problem
 from .files import read_answers, read_problem
-from .grids import EVERY, Grid, grid_of, is_large, places_of
+from .grids import EVERY, Grid, grid_of, places_of
 from .json_text import json_text
 from .marking_text import named_answers
 from .text import bold, plain_lines, spelled, table_lines, width_of_page, wrapped
@@ -32,7 +32,9 @@ from .text import bold, plain_lines, spelled, table_lines, width_of_page, wrappe
 NOT_RIGHT = 1  # exit status
 WRONG, WRONG_IN_WORDS = "✗", "not right"
 MOST_READINGS = 6  # of one finding; --json has all of them
-WRITTEN_OUT = 20  # bits, up to which a chance is written as a number: 1 in 1,048,576
+MOST_SHOWN = 64  # entries; of a larger answer, what is not right is told in words
+WRITTEN_OUT = 20  # bits, up to which a chance is written as a number: 1 of 1,048,576
+CERTAIN = 64  # bits, beyond which the number says nothing more
 
 
 def run_diagnose(
@@ -104,9 +106,8 @@ def page(
     yield from _entry_lines(problem, found, answers, width, plain)
     for number, finding in enumerate(found.findings, 1):
         yield ""
-        heading = (
-            f"{_name_of(finding)}{f' {number} of {len(found.findings)}' if len(found.findings) > 1 else ''}"
-        )
+        which = f" {number} of {len(found.findings)}" if len(found.findings) > 1 else ""
+        heading = f"{_name_of(finding)}{which}"
         yield heading if plain else bold(heading)
         yield from (said(text, margin, hang) for text, margin, hang in _finding_lines(problem, finding))
     if found.slips:
@@ -142,7 +143,7 @@ def _entry_lines(
     for index in found.wrong:
         wrong[_visible(problem, found.step, index)] = True
     given = Trace(problem, {found.step: canonical(problem, found.step, answer.values)})
-    if not is_large(given, found.step, EVERY):
+    if answer.values.size <= MOST_SHOWN:
         for grid in _grids(given, answer, wrong, plain):
             if grid.caption:
                 yield f"  {grid.caption}:"
@@ -158,11 +159,8 @@ def _visible(problem: Problem, step: str, index: Sequence[int]) -> tuple[int, ..
     axes = canonical_axes(problem, step)
     index = tuple(index[:-1]) if axes[-1] == "Tq" else tuple(index)
     batch = len(problem.batch)
-    seen = [
-        at
-        for axis, at in zip(axes, index[batch:], strict=True)
-        if not (problem.single and axis in ("H", "Hkv"))
-    ]
+    visible = axes_of(problem, step)
+    seen = (at for axis, at in zip(axes, index[batch:], strict=True) if axis in visible)
     return (*index[:batch], *seen)
 
 
@@ -197,8 +195,10 @@ def _wrong_sentence(problem: Problem, step: str, wrong: Array, given: int) -> st
     count = int(wrong.sum())
     if count == given:
         return "The entry is not right." if given == 1 else f"None of the {given} entries is right."
-    where = place_words(problem, step, np.argwhere(wrong))
-    return f"Not right: {count} of {given} entries: {where}."
+    places = np.argwhere(wrong)
+    if count > MOST_SHOWN:
+        return f"Not right: {count:,} of {given:,} entries, from {place_words(problem, step, places[:1])} on."
+    return f"Not right: {count} of {given} entries: {place_words(problem, step, places)}."
 
 
 def _farthest(problem: Problem, step: str, right: Array, answer: Answer, wrong: Array) -> str:
@@ -258,8 +258,8 @@ def evidence_words(finding: Finding) -> str:
     bits = math.floor(finding.bits)
     if bits < 1:
         return "none; random errors look like this as often."
-    odds = f"{2**bits:,}" if bits <= WRITTEN_OUT else f"2^{bits}"
-    text = f"random errors would look like this in less than 1 of {odds} cases ({bits} bits)"
+    odds = f"{2**bits:,}" if bits <= WRITTEN_OUT else f"2^{min(bits, CERTAIN)}"
+    text = f"random errors would look like this in less than 1 of {odds} cases ({bits:,} bits)"
     if finding.named or finding.is_convention:
         return f"{text}."
     return f"{text}. To be sure takes 1 of {2 ** int(NAMED):,} ({NAMED:.0f} bits)."
@@ -268,8 +268,8 @@ def evidence_words(finding: Finding) -> str:
 def _slip_lines(found: Diagnosis) -> Iterator[str]:
     """Hints, not certainties."""
     if found.after:
-        yield f"Most entries are those of {' and '.join(mistake.id for mistake in found.after)}; headwork explain says more."
-    yield (
-        "A hint, not a certainty:" if len(found.slips) == 1 else "Hints; one of these would explain an entry:"
-    )
+        ids = " and ".join(mistake.id for mistake in found.after)
+        yield f"The other entries are those of {ids}; headwork explain says more about it."
+    one = "this" if len(found.slips) == 1 else "one of these"
+    yield f"A hint, not a certainty; {one} would explain an entry:"
     yield from (f"- {slip.says}" for slip in found.slips)

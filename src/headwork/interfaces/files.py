@@ -128,7 +128,7 @@ def _text(raw: bytes, name: str) -> str:
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
         raise FileError(
-            f"{name} is no text: byte {error.start + 1} is none in {encoding[:6]}. {EXPECTED}"
+            f"{name} is no text: byte {error.start + 1} is not {encoding.removesuffix('-sig')}. {EXPECTED}"
         ) from None
     if "\0" in text:
         raise FileError(f"{name} is no text: it holds zero bytes. {EXPECTED}")

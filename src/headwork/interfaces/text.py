@@ -27,6 +27,18 @@ SPELLED = {
     "Σ": "sum ",
     "ℓ": "l",
     "ᵀ": " transposed",
+    "≥": ">=",
+    "≠": "is not",
+    "∈": "in",
+    "∨": "or",
+    "¬": "not ",
+    "←": "becomes",
+    "⊙": "times, entry by entry,",
+    "‖": "|",
+    "⌊": "floor(",
+    "⌋": ")",
+    "θ": "theta",
+    "α": "alpha",
 }
 
 

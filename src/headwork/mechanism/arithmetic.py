@@ -177,7 +177,7 @@ class _View:
         array = self.trace.fields[name]
         problem, axes = self.problem, canonical_axes(self.problem, name)
         if name in ("bias", "allowed"):  # kept as small as they were given
-            array = np.broadcast_to(array, (*problem.batch, problem.H, problem.Tq, problem.Tk))
+            array = np.broadcast_to(array, problem.matrix_shape)
         matrix: Array = array[(*self.batch, self.h)] if axes[0] in ("H", "Hkv") else array[self.batch]
         return matrix
 
@@ -286,7 +286,7 @@ def _capped(view: _View) -> How:
 def _bias(view: _View) -> How:
     """−m·|i − j|, places counted from 1, plus the float masks; −inf there hides the key and adds nothing."""
     problem, terms = view.problem, list[Term]()
-    shape = (*problem.batch, problem.H, problem.Tq, problem.Tk)
+    shape = problem.matrix_shape
     place = (*view.batch, view.h, view.i, view.j)
     if problem.alibi is not None:
         back = int(np.broadcast_to(distances(problem), shape)[place])

@@ -18,7 +18,7 @@ def valid_keys(problem: Problem) -> Array:
 def query_positions(problem: Problem) -> Array:
     """p_i = i + offset, shape (…, 1, Tq, 1); offset None means n − Tq: the last query meets the last key."""
     offset = problem.offset if problem.offset is not None else valid_keys(problem) - problem.Tq
-    return np.asarray(np.arange(problem.Tq)[:, None] + offset[..., None, None, None])
+    return np.asarray(problem.row_numbers[:, None] + offset[..., None, None, None])
 
 
 def distances(problem: Problem) -> Array:

@@ -37,7 +37,7 @@ def _by_length(problem: Problem, valid: int, j: int) -> Iterator[str]:
 
 
 def _by_mask(problem: Problem, place: tuple[int, ...]) -> Iterator[str]:
-    shape = (*problem.batch, problem.H, problem.Tq, problem.Tk)
+    shape = problem.matrix_shape
     for mask in problem.mask or ():
         entry = np.broadcast_to(mask, shape)[place]
         if mask.dtype == bool and not entry:

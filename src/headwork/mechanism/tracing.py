@@ -59,7 +59,7 @@ class Trace:
         array = self.fields[name]
         if name in ("bias", "allowed"):
             problem = self.problem
-            return np.broadcast_to(array, (*problem.batch, problem.H, problem.Tq, problem.Tk))
+            return np.broadcast_to(array, problem.matrix_shape)
         return array
 
     def __repr__(self) -> str:

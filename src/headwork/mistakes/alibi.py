@@ -212,7 +212,7 @@ ALIBI_OFFSET_IGNORED = Mistake(
     mend="Use the position i + offset of each query.",
     hides_when="the first query stands at position 0",
     source=PAPER,
-    wrong=with_distances(lambda problem: np.abs(np.arange(problem.Tq)[:, None] - np.arange(problem.Tk))),
+    wrong=with_distances(lambda problem: np.abs(problem.row_numbers[:, None] - np.arange(problem.Tk))),
     applies=lambda problem: biased(problem) and bool((distances(problem)[..., :1, :1] != 0).any()),
     witness=CACHED,
     blind_spot=ONE,
@@ -232,7 +232,7 @@ ALIBI_QUERY_ONE_AHEAD = Mistake(
     wrong=with_distances(lambda problem: np.abs(distances(problem) + 1)),
     applies=biased,
     witness=ONE,
-    blind_spot=None,
+    blind_spot=CAUSAL,
 )
 
 # --- slopes ---------------------------------------------------------------------------------------

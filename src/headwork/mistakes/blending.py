@@ -44,6 +44,7 @@ WEIGHTS_TRANSPOSED = Mistake(
     source="heykeetae/Self-Attention-GAN#11",
     wrong={"after-softmax": lambda problem, weights: weights.swapaxes(-1, -2)},
     applies=square,
+    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(D=2, Tq=2, fixed={"query": EYE, "key": EYE}),
     typical=True,
@@ -111,6 +112,7 @@ QUERY_FOR_VALUE = Mistake(
     source=BY_HAND,
     wrong={"blend": Wrong(blended, ("attention", "query_heads", "allowed"))},
     applies=lambda problem: square(problem) and problem.Dv == problem.D,
+    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(D=2, Tq=2, fixed={"query": EYE, "value": EYE}),
     typical=True,
@@ -144,6 +146,7 @@ VALUES_ENTRYWISE = Mistake(
     source=BY_HAND,
     wrong={"blend": lambda problem, weights, value, allowed: weights * value},
     applies=lambda problem: problem.Tq == problem.Tk == problem.Dv,
+    mixes_queries=True,
     witness=Recipe(Tq=4),
     blind_spot=Recipe(Tq=1, D=1),
     typical=True,
@@ -159,6 +162,7 @@ SCORES_BLENDED = Mistake(
     source=BY_HAND,
     wrong={"blend": Wrong(blended, ("attention", "scores", "allowed"))},
     applies=lambda problem: problem.Tq == problem.Tk == problem.Dv,
+    mixes_queries=True,
     witness=Recipe(Tq=4),
     blind_spot=Recipe(D=2, Tq=2, fixed={"query": EYE, "key": EYE, "value": EYE}),
 )
@@ -175,6 +179,7 @@ OWN_VALUE_ONLY = Mistake(
         "blend": lambda problem, weights, value, allowed: value.astype(problem.dtype) + 0 * weights[..., :1]
     },
     applies=square,
+    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(Dv=2, fixed=SAME_VALUES),
 )
@@ -370,6 +375,7 @@ VALUE_ADDED = Mistake(
         )
     },
     applies=square,
+    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(fixed={"value": [[0.0] * 4] * 3}),
 )

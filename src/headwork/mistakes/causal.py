@@ -31,7 +31,7 @@ def places(problem: Problem) -> Array:
 
 def up_to(problem: Problem, offset: Array | float) -> Array:
     """All limits, with causality as if the first query stood at `offset`: j ≤ i + offset."""
-    seen = np.arange(problem.Tk) <= np.arange(problem.Tq)[:, None] + offset
+    seen = np.arange(problem.Tk) <= problem.row_numbers[:, None] + offset
     return replacing(problem, causal=seen)
 
 

@@ -167,6 +167,7 @@ DROPOUT_AT_INFERENCE = Mistake(
     hides_when="p is 0, or no weight happens to be dropped; in the output also where all values are 0",
     source="pytorch/pytorch#124464",
     wrong={"after-softmax": dropped},
+    mixes_queries=True,
     witness=SHOWN,
     blind_spot=ZERO_VALUES,
 )
@@ -183,6 +184,7 @@ DROPOUT_NOT_RESCALED = Mistake(
     hides_when="p is 0, or no weight happens to be dropped; in the output also where all values are 0",
     source=PAPER,
     wrong={"after-softmax": lambda problem, weights: np.where(sample_pattern(weights), weights, 0)},
+    mixes_queries=True,
     witness=SHOWN,
     blind_spot=ZERO_VALUES,
 )

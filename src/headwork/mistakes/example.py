@@ -1,4 +1,4 @@
-"""A mistake at work on its witness: the right numbers and the wrong ones, where they first differ and at the end."""
+"""A mistake at work on its witness: right and wrong numbers, where they first differ and at the end."""
 
 from __future__ import annotations
 
@@ -94,14 +94,15 @@ def _numbers(problem: Problem, parameter: Parameter) -> list[float]:
 
 def _seen(problem: Problem, right: Mapping[str, Array], wrong: Mapping[str, Array]) -> list[str]:
     """The fields in which the difference shows, in pipeline order."""
-    given = seeds(problem)
-    names = [
-        f.name for f in FIELDS if f.name in right and f.name in wrong and f.name not in (*given, *NOT_SHOWN)
-    ]
+    left_out = (*seeds(problem), *NOT_SHOWN)
+    names = (field.name for field in FIELDS if field.name not in left_out)
     return [
         name
         for name in names
-        if _fits(right[name], wrong[name]) and (apart(right[name], wrong[name]) > EXACT).any()
+        if name in right
+        and name in wrong
+        and _fits(right[name], wrong[name])
+        and (apart(right[name], wrong[name]) > EXACT).any()
     ]
 
 

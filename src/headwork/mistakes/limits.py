@@ -70,7 +70,7 @@ def bool_mask(problem: Problem) -> Array:
 
 def full(problem: Problem, mask: Array) -> Array:
     """The mask at its full shape (…, H, Tq, Tk); no copy is made."""
-    return np.broadcast_to(mask, (*problem.batch, problem.H, problem.Tq, problem.Tk))
+    return np.broadcast_to(mask, problem.matrix_shape)
 
 
 def lengths_of(problem: Problem) -> Array:

@@ -86,7 +86,10 @@ def entries() -> tuple[Entry, ...]:
 
 
 def mistake_named(id: str) -> Mistake:
-    """The record of that id, also by the id of another reading. Raises UnknownNameError, naming the nearest."""
+    """The record of that id, or of the other reading that has it.
+
+    Raises UnknownNameError, naming the nearest.
+    """
     if id not in _by_id():
         raise _unknown(id)
     return _by_id()[id].mistake

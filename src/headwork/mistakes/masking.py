@@ -91,6 +91,7 @@ MASK_TRANSPOSED = Mistake(
     applies=lambda problem: (
         problem.Tq == problem.Tk and has_bool_mask(problem) and not _same_for_queries(problem)
     ),
+    mixes_queries=True,
     witness=Recipe(fixed={"mask": [[True, False, False], [True, True, False], [False, True, True]]}),
     blind_spot=Recipe(fixed={"mask": [ROW, [False, True, False], ROW]}),
     typical=True,
@@ -107,6 +108,7 @@ PAD_MASK_ON_QUERIES = Mistake(
     source="hyunwoongko/transformer#40",
     wrong={"allow": lambda problem: _padding(problem, lambda keys, queries: queries)},
     applies=lambda problem: problem.lengths is not None or _pads_by_mask(problem),
+    mixes_queries=True,
     witness=Recipe(mask="padding"),
     blind_spot=NOTHING_MASKED,
     typical=True,
@@ -123,6 +125,7 @@ PAD_MASK_ON_BOTH = Mistake(
     source="pytorch/pytorch#63271",
     wrong={"allow": lambda problem: _padding(problem, lambda keys, queries: keys & queries)},
     applies=lambda problem: problem.lengths is not None or _pads_by_mask(problem),
+    mixes_queries=True,
     witness=Recipe(mask="padding"),
     blind_spot=NOTHING_MASKED,
     convention=True,
@@ -158,7 +161,7 @@ def _padding(problem: Problem, spoil: Callable[[Array, Array], Array]) -> Array:
         changed["mask"] = spoil(keys, keys.swapaxes(-1, -2))
     if problem.lengths is not None:
         real_key = np.arange(problem.Tk) < lengths_of(problem)
-        real_query = np.arange(problem.Tq)[:, None] < lengths_of(problem)
+        real_query = problem.row_numbers[:, None] < lengths_of(problem)
         changed["lengths"] = spoil(real_key, real_query)
     return replacing(problem, **changed)
 
@@ -623,6 +626,7 @@ FLOAT_MASK_TRANSPOSED = Mistake(
         "bias": lambda problem: other_bias(problem) + full(problem, finite_masks(problem)).swapaxes(-1, -2),
     },
     applies=lambda problem: has_float_mask(problem) and problem.Tq == problem.Tk > 1,
+    mixes_queries=True,
     witness=Recipe(fixed={"mask": [[0.0, 0.5, 1.0], [-1.0, 0.0, 0.5], [0.3, "-inf", 0.0]]}),
     blind_spot=Recipe(fixed={"mask": [[0.0, 0.5, 1.0], [0.5, 0.0, -1.0], [1.0, -1.0, 0.0]]}),
 )

@@ -74,6 +74,7 @@ class Mistake:
     parameter   the number that the answer reveals
     typical     learners make it by hand; those are named first
     narrow      arithmetic in fewer bits: reported as rounding, not as a wrong rule
+    mixes_queries  a query's row depends on other queries, so that a sample of rows does not show it
     """
 
     id: str
@@ -93,6 +94,7 @@ class Mistake:
     parameter: Parameter | None = None
     typical: bool = False
     narrow: bool = False
+    mixes_queries: bool = False
 
     @property
     def ids(self) -> tuple[str, ...]:

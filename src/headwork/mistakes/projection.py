@@ -421,6 +421,7 @@ FUSED_QKV_READ_PER_HEAD = Mistake(
     source="awslabs/slapo#46",
     wrong={"project": read_per_head},
     applies=fuses,
+    mixes_queries=True,
     witness=Recipe(E=3, H=2, D=2, packed=True),
     blind_spot=Recipe(E=3, H=1, D=2, packed=True),
 )
@@ -438,6 +439,7 @@ FUSED_QKV_READ_IN_BLOCKS = Mistake(
     source="vllm-project/vllm#53114",
     wrong={"project": read_in_blocks},
     applies=fuses,
+    mixes_queries=True,
     witness=Recipe(E=3, H=2, D=2, packed=True),
     blind_spot=Recipe(E=3, H=1, D=2, packed=True),
 )
@@ -694,6 +696,7 @@ X_KEY_IGNORED = Mistake(
     source=PAPER,
     rewrite=lambda problem: altered(problem, x_key=None),
     applies=can_attend_to_itself,
+    mixes_queries=True,
     witness=CROSS,
     blind_spot=CROSS_SAME,
     typical=True,

@@ -66,7 +66,7 @@ class Misquantity:
 
 def short(number: float) -> str:
     """A number as people write it: 2, 0.125, 1.41."""
-    return f"{number:.0f}" if number == round(number) and abs(number) < 1e15 else f"{number:.4g}"
+    return f"{number + 0:.0f}" if number == round(number) and abs(number) < 1e15 else f"{number:.4g}"
 
 
 def quantity_named(name: str) -> Quantity:

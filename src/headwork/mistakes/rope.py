@@ -290,9 +290,12 @@ ROPE_SIN_AND_COS_SWAPPED = Mistake(
     id="rope-sin-and-cos-swapped",
     title="swapped sine and cosine",
     formula=r"(x_1 \sin - x_2 \cos,\; x_1 \cos + x_2 \sin)",
-    why="At position 0 nothing should turn: cos 0 = 1 belongs to x itself.",
+    why=(
+        "That turns by a quarter minus the angle: position 0 turns too, and scores come out as if turned "
+        "backwards."
+    ),
     mend="Multiply x with the cosine and its partner with the sine.",
-    hides_when="never: both are turned by a quarter more, or mirrored",
+    hides_when="all positions are equal, from the scores on",
     source=PAPER,
     wrong=both(
         lambda problem, x, positions: _turned_with(
@@ -301,7 +304,7 @@ ROPE_SIN_AND_COS_SWAPPED = Mistake(
     ),
     applies=roped,
     witness=ROPE,
-    blind_spot=None,
+    blind_spot=ONE_TOKEN,
     typical=True,
 )
 
@@ -538,7 +541,7 @@ ROPE_QUERY_OFFSET_IGNORED = Mistake(
     mend="Add the number of cached tokens to the query's index.",
     hides_when="the first query stands at position 0",
     source="RobertCsordas/moeut#6",
-    wrong=query_only(rightly, positions=lambda problem: np.arange(problem.Tq)[:, None]),
+    wrong=query_only(rightly, positions=lambda problem: problem.row_numbers[:, None]),
     applies=shifted,
     witness=CACHED,
     blind_spot=ROPE,
@@ -553,7 +556,7 @@ ROPE_CACHE_FORGOTTEN = Mistake(
     hides_when="nothing is cached: as many queries as keys",
     source="lucidrains/rotary-embedding-torch#11",
     wrong={
-        **query_only(rightly, positions=lambda problem: np.arange(problem.Tq)[:, None]),
+        **query_only(rightly, positions=lambda problem: problem.row_numbers[:, None]),
         **key_only(rightly, positions=lambda problem: _restarted(problem)),
     },
     applies=lambda problem: roped(problem) and problem.Tq < problem.Tk,
@@ -565,7 +568,7 @@ ROPE_CACHE_FORGOTTEN = Mistake(
 def _restarted(problem: Problem) -> Array:
     """0 … for the cached keys, then 0 … again for the last Tq."""
     cached = problem.Tk - problem.Tq
-    return np.concatenate([np.arange(cached), np.arange(problem.Tq)])[:, None]
+    return np.concatenate([np.arange(cached), problem.row_numbers])[:, None]
 
 
 ROPE_QUERY_ONE_AHEAD = Mistake(

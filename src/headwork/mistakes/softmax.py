@@ -331,6 +331,7 @@ SOFTMAX_OVER_QUERIES = Mistake(
     source="nerminnuraydogan/vision-transformer#1",
     wrong=over(lambda problem: (-2,)),
     applies=plain,
+    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(Tq=1, Tk=1),
     typical=True,
@@ -360,6 +361,7 @@ SOFTMAX_OVER_BATCH_AND_QUERIES = Mistake(
     source="PetrochukM/PyTorch-NLP#2",
     wrong=over(lambda problem: (batch_axis(problem), -2)),
     applies=has_batch_axis,
+    mixes_queries=True,
     witness=Recipe(B=2, H=1),
     blind_spot=Recipe(B=1, H=1, Tq=1, Tk=1),
 )
@@ -389,6 +391,7 @@ SOFTMAX_OVER_TABLE = Mistake(
     source=BY_HAND,
     wrong=over(lambda problem: (-2, -1)),
     applies=lambda problem: plain(problem) and problem.Tq > 1,
+    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(Tq=1, Tk=3),
     typical=True,
@@ -404,6 +407,7 @@ SOFTMAX_OVER_EVERYTHING = Mistake(
     source=BY_HAND,
     wrong=over(lambda problem: tuple(range(-3 - len(problem.batch), 0))),
     applies=lambda problem: plain(problem) and not problem.single,
+    mixes_queries=True,
     witness=Recipe(B=2, H=2),
     blind_spot=Recipe(B=1, H=1, Tq=1, Tk=3),
 )
@@ -544,6 +548,7 @@ SUM_WITHOUT_DIAGONAL = Mistake(
         )
     },
     applies=lambda problem: plain(problem) and problem.Tq == problem.Tk > 1,
+    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(fixed={"mask": [[False, True, True], [True, False, True], [True, True, False]]}),
 )
@@ -558,6 +563,7 @@ SUM_OVER_QUERIES = Mistake(
     source=BY_HAND,
     wrong={"row-sum": Wrong(lambda problem, exps: np.sum(exps, axis=-2, keepdims=True), ("exponentials",))},
     applies=plain,
+    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(Tq=1, Tk=1),
 )
@@ -574,6 +580,7 @@ SUM_OVER_TABLE = Mistake(
         "row-sum": Wrong(lambda problem, exps: np.sum(exps, axis=(-2, -1), keepdims=True), ("exponentials",))
     },
     applies=lambda problem: plain(problem) and problem.Tq > 1,
+    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(Tq=1, Tk=3),
 )
@@ -607,6 +614,7 @@ WEIGHTS_NORMALISED_OVER_QUERIES = Mistake(
     hides_when="the columns sum to 1 already",
     source="MenghaoGuo/PCT#13",
     wrong={"after-softmax": lambda problem, weights: _by_column(weights)},
+    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(Tq=1, Tk=1),
 )
@@ -688,6 +696,7 @@ ROW_MAX_OVER_QUERIES = Mistake(
     source=BY_HAND,
     wrong={"row-max": lambda problem, logits: np.max(logits, axis=-2, keepdims=True)},
     applies=plain,
+    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(D=2, Tq=2, fixed={"query": [[1.0, 0.0], [0.0, 1.0]], "key": [[1.0, 0.0], [0.0, 1.0]]}),
 )
