@@ -2,11 +2,10 @@
 
 RUN is one of
   right    right answers at 2 to 8 digits and in every dtype: how many are accused (goal: none in 100,000)
-  wrong    random wrong answers to problems of at least 3 × 3: how many are named by chance (goal: below 1 in 10,000)
-  singles  every mistake on problems where it shows at 3 decimals: named alone or in its true set (goal: all)
-  pairs    random compatible pairs: in the named set (goal: at least 98 %)
-  speed    first and further answers, beside a trace of the same problem
---record writes bench/results/diagnosis-RUN.json, from which docs/diagnosis.md quotes.
+  wrong    random wrong answers to problems of at least 3 × 3: named by chance (goal: below 1 in 10,000)
+  singles  every mistake on problems where it shows at 3 decimals: in the set of its true readings (goal: all)
+  pairs    random compatible pairs: in the set, or an equal explanation with fewer mistakes (goal: 98 %)
+--record writes bench/results/diagnosis-RUN.json, which docs/diagnosis.md quotes.
 """
 
 from __future__ import annotations
@@ -14,13 +13,14 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import statistics
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one process per core instead: set before NumPy loads
 
 import numpy as np
 from draws import WHOLE_STEPS, problem, wrong_answer
@@ -29,141 +29,216 @@ from startup import machine
 
 from headwork.arrays import DTYPES
 from headwork.diagnosis.consequences import consequences_of
-from headwork.diagnosis.diagnosing import diagnose
-from headwork.diagnosis.plan import sets_of
+from headwork.diagnosis.diagnosing import Diagnosis, diagnose
+from headwork.diagnosis.plan import RIGHT, Hypothesis, compatible
 from headwork.diagnosis.search import applicable
-from headwork.diagnosis.tolerance import in_dtype, in_float64
+from headwork.diagnosis.tolerance import in_dtype
+from headwork.errors import HeadworkError
 from headwork.mechanism.fields import canonical, in_kind
 from headwork.mechanism.tracing import trace
 from headwork.mistakes.catalogue import CATALOGUE
+from headwork.mistakes.mistake import Mistake
+from headwork.problem import Problem
 
-SINGLES = tuple(m for m in CATALOGUE if m.parameter is None and not m.narrow)
-PER_MISTAKE = 200  # problems on which each mistake shows
 RESULTS = Path(__file__).parent / "results"
-CHUNK = 100  # answers handed to a process at a time
+SINGLES = tuple(m for m in CATALOGUE if m.parameter is None and not m.narrow and not m.id.startswith("dropout"))
+PAIRS = tuple((a, b) for i, a in enumerate(SINGLES) for b in SINGLES[i + 1 :] if compatible((a, b)))
+PER_MISTAKE = 200  # problems on which each mistake shows
+PER_PROBLEM = 20  # answers to the same problem: what the problem gives is worked out once
 KINDS = ("noise", "permuted", "slips", "unrelated")
+STEPS = ("output", "weights", "logsumexp", "masked", "query_rotated", "key_rotated", "value_heads", "query")
 
 
-# --- drawing -----------------------------------------------------------------------------------------
+# --- what is drawn --------------------------------------------------------------------------------
 
 
-def visible_answer(given: Problem, hypothesis: Hypothesis, step: str, digits: int) -> np.ndarray | None:
-    """What the mistakes give, rounded; None where that is right, or no numbers at all."""
-    made = consequences_of(given, step, (RIGHT, hypothesis))
+def visible(given: Problem, hypothesis: Hypothesis, step: str, digits: int) -> np.ndarray | None:
+    """What the mistakes give, rounded; None where that is right, or no number at all."""
+    try:
+        made = consequences_of(given, step, (RIGHT, hypothesis))
+    except KeyError:  # the problem has no such step
+        return None
     right, wrong = (made.values[node] for node in made.node)
     if wrong.shape != right.shape or not np.isfinite(wrong).any():
         return None
     answer = in_kind(given, step, np.round(wrong, digits))
-    return None if diagnose(given, answer, step, digits=digits).verdict in ("right", "rounding") else answer
+    return None if diagnose(given, answer, step, digits).verdict in ("right", "rounding", "invalid") else answer
 
 
-def drawn_for(mistake: Mistake, seed: int) -> Problem | None:
-    """A problem on which the mistake shows in the output: like its witness, or a random one."""
-    for attempt in range(40):
+def drawn_for(mistake: Mistake, seed: int) -> tuple[Problem, str, np.ndarray] | None:
+    """A problem like the mistake's witness on which it shows, at the first of STEPS where it does."""
+    for attempt in range(20):
         try:
-            given = mistake.witness.draw(seed * 41 + attempt)
+            given = mistake.witness.draw(seed * 31 + attempt)
         except HeadworkError:
             continue
-        if can_be_made(given, mistake) and visible_answer(given, (mistake,), "output", 3) is not None:
-            return given
+        for step in STEPS:
+            if mistake in applicable(given, step):
+                answer = visible(given, (mistake,), step, 3)
+                if answer is not None:
+                    return given, step, answer
     return None
 
 
 def drawn_pair(seed: int) -> tuple[Hypothesis, Problem, np.ndarray]:
-    """A compatible pair on a random problem where it shows; pairs in turn, so that each comes up."""
+    """A pair on a random problem where it shows: half of them listed in turn, half from what the problem can show."""
     attempt = 0
     while True:
         dice = np.random.default_rng([seed, attempt])
-        attempt += 1
         given = problem(int(dice.integers(2**31)), least=3)
-        able = [m for m in applicable(given, "output") if m in SINGLES]
-        pair = (
-            PAIRS[(seed * 7919 + attempt) % len(PAIRS)]
-            if attempt < 30
-            else tuple(dice.choice(len(able), 2, replace=False))
-        )
-        chosen = pair if isinstance(pair[0], Mistake) else tuple(able[i] for i in pair)
-        if all(m in able for m in chosen) and compatible(chosen):
-            answer = visible_answer(given, chosen, "output", 3)
+        able = [mistake for mistake in applicable(given, "output") if mistake in SINGLES]
+        listed = PAIRS[(seed * 7919) % len(PAIRS)]
+        pair = listed if seed % 2 and attempt < 40 else tuple(able[i] for i in dice.choice(len(able), 2, replace=False))
+        attempt += 1
+        if all(mistake in able for mistake in pair) and compatible(pair):
+            answer = visible(given, pair, "output", 3)
             if answer is not None:
-                return chosen, given, answer
+                return pair, given, answer
 
 
-# --- one piece of work of each run; each returns counts --------------------------------------------
+# --- one piece of work of each run ----------------------------------------------------------------
 
 
 def right_answers(seeds: Iterable[int]) -> Counter[str]:
-    """Right answers, rounded or computed in a dtype."""
+    """Right answers to each problem: rounded to 2 to 8 digits, or computed in a dtype."""
     counts: Counter[str] = Counter()
     for seed in seeds:
-        rng = np.random.default_rng(seed)
         given = problem(seed)
-        step = str(rng.choice([name for name in WHOLE_STEPS if name in trace(given)]))
-        digits = int(rng.integers(2, 9))
-        if digits == 8:  # one in seven: arithmetic of a dtype instead of decimals
-            dtype = str(rng.choice(list(DTYPES)))
-            there = in_dtype(given, dtype)
-            found = diagnose(there, trace(there)[step], step)
-        else:
-            found = diagnose(given, np.round(trace(given)[step], digits), step, digits=digits)
-        counts["answers"] += 1
-        counts[found.verdict] += 1
-        if found.verdict != "right":
-            counts[f"seed {seed}"] += 1
+        work = trace(given)
+        steps = [name for name in WHOLE_STEPS if name in work]
+        for index in range(PER_PROBLEM):
+            rng = np.random.default_rng([seed, index])
+            step, digits = str(rng.choice(steps)), int(rng.integers(2, 10))
+            there = in_dtype(given, str(rng.choice(list(DTYPES)))) if digits == 9 else given
+            answer = trace(there)[step] if digits == 9 else np.round(work[step], digits)
+            found = diagnose(there, answer, step, None if digits == 9 else digits)
+            counts["answers"] += 1
+            counts[f"verdict {found.verdict}"] += 1
+            if found.verdict != "right":
+                counts[f"seed {seed} {index}: {step} {digits} {there.dtype}: {found.verdict}"] += 1
     return counts
 
 
 def wrong_answers(seeds: Iterable[int]) -> Counter[str]:
-    """Random wrong answers; those that are exactly a mistake's numbers are set aside and counted."""
+    """Random wrong answers; one that is exactly a mistake's numbers is set aside and counted."""
     counts: Counter[str] = Counter()
     for seed in seeds:
-        rng = np.random.default_rng(seed)
         given = problem(seed, least=3)
-        step = str(rng.choice(["weights", "output"]))
-        kind, digits = str(rng.choice(KINDS)), int(rng.choice([3, 4, 6]))
-        right = trace(given)[step]
-        others = rng.permuted(right + rng.normal(size=right.shape) * float(np.std(right) or 1))
-        found = diagnose(given, wrong_answer(rng, right, others, kind, digits), step, digits=digits)
-        counts["answers"] += 1
-        counts[f"{kind}: {found.verdict}"] += 1
-        if found.verdict == "mistake":
-            asked = canonical(given, step, answer)
-            exact = any(np.allclose(np.round(f.values, digits), asked, atol=1e-9) for f in found.findings)
-            counts["exactly a mistake's numbers" if exact else "named"] += 1
-            if not exact:
-                counts[f"seed {seed}: {kind}: {found.mistakes[0]}"] += 1
+        work = trace(given)
+        for index in range(PER_PROBLEM):
+            rng = np.random.default_rng([seed, index])
+            step, digits = ("weights", "output")[index % 2], int(rng.choice([3, 4, 6]))
+            kind, right = KINDS[index // 2 % len(KINDS)], work[step]
+            others = rng.permuted(right.ravel()).reshape(right.shape) + rng.normal(size=right.shape) * right.std()
+            answer = wrong_answer(rng, right, others, kind, digits)
+            found = diagnose(given, answer, step, digits)
+            counts["answers"] += 1
+            counts[f"{kind}: {found.verdict}"] += 1
+            if found.verdict == "mistake":
+                exact = is_exactly(found, canonical(given, step, answer), digits)
+                counts["exactly a mistake's numbers" if exact else "named"] += 1
+                counts[f"seed {seed} {index}: {kind}, {step}: {found.mistakes[0]} {exact=}"] += 1
     return counts
 
 
+def is_exactly(found: Diagnosis, answer: np.ndarray, digits: int) -> bool:
+    """Whether the answer is a finding's numbers to the last digit, not merely within the tolerance."""
+    return any(np.allclose(np.round(f.values, digits), answer, atol=1e-9, equal_nan=True) for f in found.findings)
+
+
 def single_mistakes(seeds: Iterable[int]) -> Counter[str]:
-    """Mistake number seed // 1000 on drawn problems: named, in a set of how many."""
+    """Mistake number seed // PER_MISTAKE on a problem where it shows."""
     counts: Counter[str] = Counter()
     for seed in seeds:
         mistake = SINGLES[seed // PER_MISTAKE]
-        given = drawn_for(mistake, seed)
-        answer = None if given is None else visible_answer(given, (mistake,), "output", 3)
-        if given is None or answer is None:
-            counts[f"{mistake.id}: never drawn"] += 1
+        drawn = drawn_for(mistake, seed)
+        if drawn is None:
+            counts[f"{mistake.id}: not drawn"] += 1
             continue
-        found = diagnose(given, answer, digits=3)
-        true_set = [reading for finding in found.findings for reading in finding.readings]
-        hit = any(mistake in reading for reading in true_set)
+        given, step, answer = drawn
+        found = diagnose(given, answer, step, 3)
+        hit = any(mistake in reading for finding in found.findings for reading in finding.readings)
         counts[f"{mistake.id}: drawn"] += 1
         counts[f"{mistake.id}: {found.verdict if hit else 'missed'}"] += 1
-        counts[f"{mistake.id}: set of {len(found.findings)}"] += hit
+        counts[f"{mistake.id}: set of {min(len(found.mistakes), 9)}"] += hit
+        if not hit:
+            counts[f"missed {mistake.id}, seed {seed}, {step}: {found.verdict} {found.mistakes[:2]}"] += 1
     return counts
 
 
 def mistake_pairs(seeds: Iterable[int]) -> Counter[str]:
-    """Random compatible pairs on random problems."""
+    """Pairs: found as such, or by an explanation with fewer mistakes that gives the same numbers."""
     counts: Counter[str] = Counter()
     for seed in seeds:
         pair, given, answer = drawn_pair(seed)
-        found = diagnose(given, answer, digits=3)
-        hit = explains(found, given, pair)
+        found = diagnose(given, answer, "output", 3)
+        readings = [reading for finding in found.findings for reading in finding.readings]
+        simpler = min(map(len, readings), default=9) < 2 and is_exactly(found, canonical(given, "output", answer), 3)
+        hit = simpler or any(set(reading) == set(pair) for reading in readings)
         counts["drawn"] += 1
-        counts[f"{'hit' if hit else 'missed'}: {found.verdict}"] += 1
+        counts[f"{'simpler' if simpler else 'hit' if hit else 'missed'}: {found.verdict}"] += 1
         counts[f"set of {min(len(found.findings), 9)}"] += hit
         if not hit:
-            counts[f"missed: {pair[0].id} + {pair[1].id}"] += 1
+            counts[f"missed {pair[0].id} + {pair[1].id}, seed {seed}: {found.verdict} {found.mistakes[:2]}"] += 1
     return counts
+
+
+# --- running --------------------------------------------------------------------------------------
+
+Work = Callable[[Iterable[int]], Counter[str]]
+RUNS: dict[str, tuple[Work, int, int]] = {  # name -> (work, seeds for the goal, seeds handed over at a time)
+    "right": (right_answers, 100_000 // PER_PROBLEM, 20),
+    "wrong": (wrong_answers, 100_000 // PER_PROBLEM, 10),
+    "singles": (single_mistakes, len(SINGLES) * PER_MISTAKE, 25),
+    "pairs": (mistake_pairs, 20_000, 20),
+}
+
+
+def main() -> None:
+    """Run, print, and write down when asked."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("run", choices=RUNS)
+    parser.add_argument("--count", type=int, help="seeds, fewer than the goal asks for a quick look")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--stride", type=int, default=1, help="take every so-manieth seed")
+    parser.add_argument("--record", action="store_true", help="write bench/results")
+    asked = parser.parse_args()
+    work, goal, chunk = RUNS[asked.run]
+    seeds = range(asked.first, asked.first + (asked.count or goal) * asked.stride, asked.stride)
+    start = time.perf_counter()
+    counts = spread(work, seeds, chunk)
+    report = {
+        "run": asked.run,
+        "machine": machine(),
+        "seeds": [seeds.start, seeds.stop, seeds.step],
+        "minutes": round((time.perf_counter() - start) / 60, 1),
+        "counts": dict(sorted(counts.items())),
+    }
+    print(json.dumps(report, indent=1, ensure_ascii=False))
+    if asked.record:
+        RESULTS.mkdir(exist_ok=True)
+        text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"
+        (RESULTS / f"diagnosis-{asked.run}.json").write_text(text, encoding="utf-8")
+
+
+def spread(work: Work, seeds: range, chunk: int) -> Counter[str]:
+    """The counts over all seeds, worked by all cores, with a bar."""
+    parts = [seeds[at : at + chunk] for at in range(0, len(seeds), chunk)]
+    counts: Counter[str] = Counter()
+    with ProcessPoolExecutor() as pool, Progress() as bar:
+        task = bar.add_task(work.__name__.replace("_", " "), total=len(parts))
+        for done in as_completed([pool.submit(work, part) for part in parts]):
+            counts += done.result()
+            bar.advance(task)
+    return counts
+
+
+def interval(hits: int, trials: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Wilson 1927)."""
+    z, p = 1.96, hits / trials
+    middle, spread_ = p + z * z / (2 * trials), z * math.sqrt(p * (1 - p) / trials + z * z / (4 * trials * trials))
+    return (middle - spread_) / (1 + z * z / trials), (middle + spread_) / (1 + z * z / trials)
+
+
+if __name__ == "__main__":
+    main()

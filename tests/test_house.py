@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import importlib
 import inspect
+import os
 import pkgutil
 import re
 import shutil
@@ -169,6 +170,28 @@ def test_import_headwork_loads_nothing_heavy():
     loaded = set(run.stdout.split())
     assert "headwork" in loaded
     assert sorted(HEAVY & loaded) == []
+
+
+# What these say stands in the texts of the course; numbers are worked out when an exercise is opened.
+AT_ONCE = ("--help", "--version", "list", "list --json", "hint scores", "progress", "show --help")
+SLOW = HEAVY - {"click", "sqlite3"} | {"numpy"}
+
+
+@pytest.mark.parametrize("arguments", AT_ONCE)
+def test_a_list_or_a_hint_loads_neither_numpy_nor_the_catalogue(arguments, tmp_path):
+    script = (
+        "import sys; from headwork.interfaces.cli import main;"
+        "status = main(sys.argv[1:]); print('loaded:', *sys.modules); sys.exit(status)"
+    )
+    environment = os.environ | {"HEADWORK_PROGRESS": str(tmp_path / "progress.sqlite3")}
+    command = [sys.executable, "-c", script, *arguments.split()]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    loaded = set(run.stdout.rpartition("loaded:")[2].split())
+    assert "headwork.interfaces.cli" in loaded
+    assert sorted(SLOW & loaded) == []
+    assert (
+        sorted(name for name in loaded if re.match(r"headwork\.(mechanism|mistakes|diagnosis)", name)) == []
+    )
 
 
 # ---------------------------------------------------------------- at home on any machine

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from headwork import HeadworkError, Problem, blindspots, mark, trace
+from headwork.diagnosis.distinct import alike, differs, numbers_of
 from headwork.interfaces.json_text import json_text
 from headwork.mechanism.fields import in_kind
 from headwork.mistakes.catalogue import CATALOGUE
@@ -80,6 +81,40 @@ def test_a_difference_too_small_to_be_sure_of_is_hidden_with_its_size():
     assert "scale-missing" in ids(found.invisible)
     assert "too little to be sure at 3 decimals" in reason(found, "scale-missing")
     assert "scale-missing" not in ids(blindspots(near, digits=6).invisible)
+
+
+# a, b, told apart where everything nearer than 1 is not sure, source
+NUMBERS = [
+    (1.2, 0.0, True, "farther than 1"),
+    (0.8, 0.0, False, "nearer than 1"),
+    (np.inf, 3.0, True, "a symbol against a number"),
+    (np.nan, 3.0, True, "a symbol against a number"),
+    (-np.inf, np.inf, True, "two symbols"),
+    (-np.inf, -np.inf, False, "the same symbol"),
+    (np.nan, np.nan, False, "the same symbol"),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "apart", "source"), NUMBERS)
+def test_numbers_are_told_apart_where_they_are_far_from_each_other(a, b, apart, source):
+    assert bool(differs(np.array(a), np.array(b), np.array(1.0))) == apart
+    rows = np.array([[0.0, 5.0], [a, 5.0]])
+    assert alike(rows, np.array([[b, 5.0]]), np.array([1.0, 1.0]))[1, 0] == (not apart)
+
+
+def test_sure_is_the_tolerance_of_marking_and_half_a_unit():
+    # S/2 is exact here: half a unit of the third decimal is marked right, and half a unit may be lost in writing
+    made = numbers_of(Problem(**THREE_TOKENS), "scaled", 3, ())
+    assert np.allclose(made.sure, 0.001)
+
+
+def test_what_the_marker_takes_for_right_is_not_shown():
+    # exponentials count without the maximum subtracted; −10⁹ counts as −∞ where masked
+    causal = Problem(**THREE_TOKENS, causal=True)
+    names = ["softmax-without-max", "mask-fill-minus-1e9"]
+    assert not blindspots(causal, "exponentials", mistakes=names[:1]).shown
+    assert not blindspots(causal, "row_sum", mistakes=names[:1]).shown
+    assert not blindspots(causal, "masked", mistakes=names[1:]).shown
 
 
 def test_arithmetic_of_arrays_is_more_exact_than_three_decimals():

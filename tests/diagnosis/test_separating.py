@@ -222,7 +222,8 @@ def test_the_same_seed_gives_the_same_numbers_in_another_process():
     script = (
         "from headwork import Problem; from headwork.diagnosis.separating import fresh_problem;"
         "from headwork.interfaces.json_text import json_text;"
-        "print(json_text(fresh_problem(Problem(query=[[1, 2]], key=[[1, 0], [0, 3]], value=[[1], [2]]), 11).problem))"
+        "given = Problem(query=[[1, 2]], key=[[1, 0], [0, 3]], value=[[1], [2]]);"
+        "print(json_text(fresh_problem(given, 11).problem))"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     here = fresh_problem(Problem(query=[[1, 2]], key=[[1, 0], [0, 3]], value=[[1], [2]]), 11)
@@ -243,3 +244,13 @@ def test_numbers_come_from_random_alone():
             return 0.5
 
     assert NumberKind(0, 2, 0.0).draw(Half(), (1, 1)).tolist() == [[1.0]]
+
+
+def test_the_best_of_all_draws_is_taken():
+    # one pair can never be apart, so all 64 are looked at; to one decimal most of them leave other pairs together too
+    wanted = named("scale-missing", "scale-d-k-instead-of-sqrt", "scale-after-softmax", "scale-output")
+    fresh = fresh_problem(THREE_TOKENS, 0, wanted, digits=1)
+    assert fresh.shows == wanted
+    assert [{pair.a.id, pair.b.id} for pair in fresh.together] == [{"scale-after-softmax", "scale-output"}]
+    draws = [similar_problem(THREE_TOKENS, dice) for dice in [random.Random(0)] for _ in range(64)]
+    assert any((fresh.problem.query == near.query).all() for near in draws)

@@ -133,13 +133,18 @@ def test_data_has_every_head_so_none_is_chosen(capsys):
 
 # ---------------------------------------------------------------- what the documents say
 
-PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"^( *)```console\n *\$ headwork (.*)\n((?:.*\n)*?) *```$", PAGE, re.MULTILINE)
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(
+    r"^( *)```console\n *\$ headwork (.*)\n((?:.*\n)*?) *```$", README + "\n" + PAGE, re.MULTILINE
+)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_is_documented(verb):
     assert f"\n## {verb}\n" in PAGE
+    assert f"headwork {verb}" in README
 
 
 @pytest.mark.parametrize(("margin", "line", "output"), EXAMPLES, ids=[example[1] for example in EXAMPLES])

@@ -274,6 +274,27 @@ def test_text_is_text_from_a_file_or_the_command_line(tmp_path):
     assert read_answers("2 0 4\n0 2 0") == "2 0 4\n0 2 0"
 
 
+def test_a_fraction_is_no_path():
+    assert read_answers("1/3 2/3; √2/2 1") == "1/3 2/3; √2/2 1"
+
+
+def test_json_may_be_given_instead_of_a_file_that_holds_it():
+    assert read_answers('{"weights": [["0.90", 2, 0.50]]}') == {"weights": [["0.90", 2, "0.50"]]}
+    assert np.array_equal(read_problem(f" {json.dumps(QKV)}").to_dict()["query"], QKV["query"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{scores: 2}", "this is not JSON: line 1, column 2"),
+        ('{"query": [[1]]}', "this: the problem has no key"),
+    ],
+)
+def test_json_that_is_none_or_no_problem_is_told(text, said):
+    with pytest.raises(HeadworkError, match=said):
+        read_problem(text)
+
+
 # ---------------------------------------------------------------- hostile files
 
 

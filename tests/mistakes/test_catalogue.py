@@ -130,7 +130,8 @@ def test_wrong_versions_read_what_is_there_when_they_run():
 CONVENTIONS = {
     "alibi-by-key-index", "causal-bottom-right-for-top-left", "causal-top-left-for-bottom-right",
     "fully-masked-row-nan", "fully-masked-row-uniform", "fully-masked-row-unmasked", "logsumexp-base-2",
-    "logsumexp-empty-row-inf", "mask-polarity", "mask-repeat-order", "pad-mask-on-queries-too",
+    "logsumexp-empty-row-inf", "mask-polarity", "mask-repeat-order",
+    "mask-repeat-order-heads-first", "pad-mask-on-queries-too",
     "rope-pairing", "window-one-too-few", "window-one-too-few-on-both-sides", "window-one-too-many",
     "window-one-too-many-on-both-sides", "window-right-one-too-few", "window-right-one-too-many",
 }  # fmt: skip

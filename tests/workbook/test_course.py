@@ -88,7 +88,7 @@ def test_every_question_has_hints_and_a_worked_solution(exercise):
     assert set_of(exercise).part(exercise.part)
     for question in exercise.questions:
         assert question.hints
-        assert all(solution(question, exercise.problem))
+        assert all(solution(question, exercise.work))
         if isinstance(question, NumberQuestion):
             assert question.wrong
         if isinstance(question, ExplainQuestion):

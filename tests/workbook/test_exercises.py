@@ -5,6 +5,7 @@ import pytest
 from headwork.errors import FileError
 from headwork.workbook.course import read_set
 from headwork.workbook.exercises import read_exercise
+from headwork.workbook.opening import worked_out
 
 GOOD = """+++
 id = "scores"
@@ -85,6 +86,7 @@ BAD = [
     ('value = "2"', 'value = "two"', r"questions\[2\]\.wrong\[1\]\.value is no number"),
     ('points = ["it says why"]', "points = []", r"questions\[3\]\.points is missing"),
     ('id = "n"', 'id = "s"', r"questions has the id 's' twice"),
+    ('answer = "e^2"', 'answer = "e^2"\nwithin = "some"', r"questions\[2\]\.within is no number"),
     ("The opening.", "", r"the text below the header is missing"),
 ]  # fmt: skip
 
@@ -93,7 +95,7 @@ BAD = [
 def test_a_slip_of_the_author_names_file_and_key(old, new, said):
     assert old in GOOD
     with pytest.raises(FileError, match=said) as error:
-        read_exercise("scores.md", GOOD.replace(old, new, 1))
+        worked_out(read_exercise("scores.md", GOOD.replace(old, new, 1)))
     assert "scores.md" in str(error.value)
 
 

@@ -2,11 +2,13 @@
 
 import pytest
 
+from headwork.diagnosis import verdicts
 from headwork.errors import AnswerError
 from headwork.workbook.answers import Table
 from headwork.workbook.course import exercises, find_exercise
 from headwork.workbook.judging import judge_number, judge_step
 from headwork.workbook.questions import NumberQuestion, StepQuestion
+from headwork.workbook.standing import COUNTS
 
 RIGHT = [
     # exercise      question          answer and its source, all worked by hand from Q, K and V
@@ -98,6 +100,10 @@ def test_no_typical_wrong_number_is_right_and_none_is_taken_for_another():
                 for wrong in question.wrong:
                     mark = judge_number(question, wrong.value)
                     assert (mark.verdict, mark.sentence) == ("not right", wrong.says)
+
+
+def test_what_counts_as_done_is_what_marking_says():
+    assert COUNTS == (verdicts.RIGHT, verdicts.FOLLOWS)
 
 
 def test_the_answer_that_a_file_states_is_right():

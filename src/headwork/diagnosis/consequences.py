@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -36,6 +37,15 @@ class Consequences:
     hypotheses: tuple[Hypothesis, ...]
     node: Array
     values: Array
+
+    @cached_property
+    def size(self) -> Array:
+        """(hypotheses,): how many mistakes each one has."""
+        return np.array([len(hypothesis) for hypothesis in self.hypotheses])
+
+    def tried(self, size: int) -> int:
+        """How many different results the sets of that many mistakes have."""
+        return len(np.unique(self.node[self.size == size]))
 
 
 class Nodes:

@@ -13,21 +13,24 @@ from ..arrays import DTYPES, Array, as_floats
 from ..errors import AnswerError
 from ..mechanism.fields import axes_of, canonical, field_named
 from ..mechanism.sampling import sample
+from ..mechanism.steps import STEPS
 from ..mechanism.tracing import Trace, run, seeds, trace
 from ..mistakes.wrong_run import run_wrong
 from ..problem import GIVEN, Problem, ignored_after
 from .answers import Answer, check_step, read_answers
 from .consequences import Consequences
-from .large import is_large, large_explanations, large_target
+from .large import by_rows_if_many, is_large, large_explanations, large_target
+from .places import entry_words
 from .plan import RIGHT, Hypothesis
-from .search import Finding, joint_explanations, known_consequences, narrow_explanations, simple_explanations
+from .search import Finding, known_consequences, narrow_explanations, simple_explanations
 from .slips import Slip, find_slips
 from .target import Target
 from .tolerance import Precision, array_precision, asked_precision, in_float64, typed_precision
-from .verdicts import SHORT, judge
+from .verdicts import FLOAT_NOISE, SHORT, judge
 from .wording import describe, finding_sentence
 
 MOST_SHOWN = 100_000  # entries that are listed one by one
+ROUNDED_SHARE = 0.25  # of the entries: rounding spares short decimals and zeros, but not three in four
 VERDICTS = ("right", "rounding", "convention", "slip", "mistake", "consistent", "unexplained", "invalid")
 
 
@@ -67,6 +70,16 @@ class Diagnosis:
             tuple(m.id for m in reading) for finding in self.findings for reading in finding.readings
         )
 
+    @property
+    def hint(self) -> str:
+        """Where to look, without saying what is wrong there; empty where nothing was found."""
+        if self.findings:
+            return f"look again at this step: {_first_step(self.findings[0].readings[0])}."
+        if self.slips:
+            entries = dict.fromkeys(entry for slip in self.slips for entry in slip.entries)
+            return f"look again at {'; '.join(entry_words(self.problem, self.step, e) for e in entries)}."
+        return ""
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but the problem, as plain data."""
         return {
@@ -81,6 +94,13 @@ class Diagnosis:
             "follows": self.follows,
             **({"steps": [step.to_dict() for step in self.steps]} if self.steps else {}),
         }
+
+
+def _first_step(hypothesis: Hypothesis) -> str:
+    """The title of the first step that one of these mistakes replaces, in small letters."""
+    names = [name for mistake in hypothesis for name in mistake.steps]
+    title = next((step.title for step in STEPS if step.name in names), "Read the problem")
+    return title[0].lower() + title[1:]
 
 
 def finding_dict(problem: Problem, finding: Finding) -> dict[str, Any]:
@@ -116,6 +136,8 @@ def diagnose(problem: Problem, values: Any, step: str = "output", digits: int | 
     >>> diagnose(problem, "2 0 4; 0 2 0; 0 4 0", step="scaled").mistakes
     (('scale-missing',),)
     """
+    if isinstance(values, Mapping) and "step" in values:
+        step, values = str(values["step"]), {name: value for name, value in values.items() if name != "step"}
     several = isinstance(values, Mapping) and not ({"row", "entry", "values", "value"} & set(values))
     if is_large(problem) and not several:
         return diagnose_array(problem, values, step, digits)
@@ -234,7 +256,7 @@ def target_of(problem: Problem, work: Trace, answer: Answer, precision: Precisio
     tolerance = known_tolerances(problem, precision)[step]
     values = canonical(problem, step, answer.values)
     right = work.fields[step].astype(np.float64)
-    tolerance = np.broadcast_to(tolerance, right.shape)
+    tolerance = tolerance + FLOAT_NOISE * np.abs(np.where(np.isfinite(right), right, 0))
     verdicts = judge(values, right, tolerance, canonical(problem, step, answer.places), precision.digits)
     given = canonical(problem, step, answer.given) & (verdicts != SHORT)
 
@@ -263,7 +285,7 @@ def diagnose_target(target: Target, assumed: str) -> Diagnosis:
     return (
         _explained(target, assumed, simple_explanations(target))
         or _rounded(target, assumed)
-        or _explained(target, assumed, joint_explanations(target))
+        or _explained(target, assumed, by_rows_if_many(target))
         or _slipped(target, assumed)
         or _coarse(target, assumed)
         or _result(target, "unexplained", assumed, _unexplained(target))
@@ -271,10 +293,15 @@ def diagnose_target(target: Target, assumed: str) -> Diagnosis:
 
 
 def _explained(target: Target, assumed: str, findings: Sequence[Finding]) -> Diagnosis | None:
+    """The findings, best evidence first; where none is sure, a slip in a few entries is said beside them."""
     if not findings:
         return None
     best = tuple(sorted(findings, key=lambda finding: -finding.bits))
-    return _result(target, _verdict(best), assumed, finding_sentence(target.problem, best[0]), best)
+    verdict, sentence = _verdict(best), finding_sentence(target.problem, best[0])
+    slips = find_slips(target, run_wrong(target.problem, RIGHT), target.right) if verdict == "consistent" else ()
+    if slips:
+        sentence = f"{sentence} Or a slip: {slips[0].says}."
+    return _result(target, verdict, assumed, sentence, best, slips)
 
 
 def _rounded(target: Target, assumed: str) -> Diagnosis | None:
@@ -295,8 +322,12 @@ def fewer_digits(digits: int) -> Iterator[tuple[Precision, str]]:
 
 
 def _coarse(target: Target, assumed: str) -> Diagnosis | None:
-    """An array that nothing explains, but that a narrower dtype than the problem's would excuse."""
-    if target.digits is not None:
+    """An array that nothing explains, but that a narrower dtype than the problem's would excuse.
+
+    Rounding reaches many entries: a few that are off in an array that is otherwise exact are no rounding.
+    """
+    off = target.given & ~target.same(target.right, target.tolerance)
+    if target.digits is not None or off.sum() < ROUNDED_SHARE * target.given.sum():
         return None
     names = list(DTYPES)[list(DTYPES).index(target.problem.dtype.name) + 1 :]
     return _within(target, assumed, ((Precision(None, name, ""), f"the error is what {name} arithmetic makes") for name in names))
@@ -383,6 +414,6 @@ def _unexplained(target: Target) -> str:
     given = int(target.given.sum())
     wrong = int((target.given & ~target.same(target.right, target.tolerance)).sum())
     return (
-        f"{wrong} of {given} entries are not right, and nothing in the catalogue gives these numbers: "
-        f"no one or two mistakes, and no slip in a few entries."
+        f"{wrong} of {given} entries {'is' if wrong == 1 else 'are'} not right, and nothing in the catalogue gives "
+        f"these numbers: no mistake, no two together, and no slip in a few entries."
     )

@@ -67,7 +67,7 @@ def _starts(target: Target, grid: Array, values: Array, whole: bool) -> Array:
             between = np.abs(np.diff(values, axis=0))
             reach[1:] += between
             reach[:-1] += between
-        near = apart <= target.tolerance * WIDER + 2 * np.where(np.isnan(reach), 0, reach)
+        near = apart <= target.tolerance * WIDER + np.where(np.isnan(reach), 0, reach)
         same = near | (values == target.values) | (np.isnan(values) & np.isnan(target.values)) | ~target.given
     in_reach = np.flatnonzero(same.reshape(len(grid), -1).all(axis=-1))
     misfit = np.abs(_residuals(target, values[in_reach])).max(axis=-1, initial=0.0)
@@ -120,6 +120,8 @@ def _checked(target: Target, family: Mistake, theta: float) -> Solution | None:
         values, target.slack(target.problem, fields)
     ):
         return None
+    if family.parameter is not None and family.parameter.whole:
+        return Solution(theta, 0.0, values)
     slope = np.abs(
         _residuals(target, values[None])
         - _residuals(target, _values(target, family, np.array([theta * (1 + NUDGE)])))

@@ -8,7 +8,7 @@ one head. What survives is confirmed on every row.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +22,16 @@ from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
 from .plan import Hypothesis
 from .reach import FINAL
-from .search import Finding, bits_of, joint_explanations, makeable, simple_explanations
+from .search import (
+    MOST_ENTRIES,
+    PAIRS,
+    Finding,
+    applicable,
+    bits_of,
+    joint_explanations,
+    makeable,
+    simple_explanations,
+)
 from .target import Target
 from .tolerance import Precision, in_float64
 
@@ -57,28 +66,36 @@ def large_target(problem: Problem, step: str, values: Array, precision: Precisio
         tolerance = np.broadcast_to(max(float(each.max(initial=0.0)) for each in tolerances), right.shape)
     else:
         tolerance = np.concatenate(tolerances, axis=-2)
-
-    def slack(other: Problem, fields: Mapping[str, Array]) -> Array:
-        """The right result's tolerance serves for all: wrong ones differ from it by far more."""
-        return tolerance if other.rows is None else tolerance[..., other.rows, :]
-
     given = np.broadcast_to(True, right.shape)
-    return Target(problem, step, values, given, right, slack, tolerance, precision.digits)
+    return Target(problem, step, values, given, right, lambda *_: tolerance, tolerance, precision.digits)
 
 
 def large_explanations(target: Target) -> tuple[Finding, ...]:
     """The findings that survive on every row: rules that keep to a query's own row, else those that mix rows."""
+    found = _by_rows(target, simple_explanations) or _by_rows(target, joint_explanations)
+    if found:
+        return found
     part = rows_of(target, telling_rows(target))
-    for search in (simple_explanations, joint_explanations):
-        confirmed = tuple(each for found in search(part) if (each := _confirmed(target, found)) is not None)
-        if confirmed:
-            return confirmed
     mixing = tuple(m for m in makeable(target.problem, target.step) if m.mixes_queries or m.rewrite is not None)
     return tuple(
         Finding(((mistake,),), part.values, bits_of(part) - math.log2(len(mixing)))
         for mistake in mixing
         if mistake.parameter is None and not mistake.narrow and _mixes_to(target, mistake)
     )
+
+
+def by_rows_if_many(target: Target) -> tuple[Finding, ...]:
+    """Two mistakes or more; where all rows would be too many for all pairs, on the telling ones first."""
+    count = len(applicable(target.problem, target.step))
+    if count**PAIRS * target.values.size <= MOST_ENTRIES or target.problem.rows is not None:
+        return joint_explanations(target)
+    return _by_rows(target, joint_explanations)
+
+
+def _by_rows(target: Target, search: Callable[[Target], tuple[Finding, ...]]) -> tuple[Finding, ...]:
+    """What a search finds on the telling rows, and every row confirms."""
+    found = search(rows_of(target, telling_rows(target)))
+    return tuple(each for finding in found if (each := _confirmed(target, finding)) is not None)
 
 
 def telling_rows(target: Target) -> Array:
@@ -92,9 +109,9 @@ def telling_rows(target: Target) -> Array:
 
 
 def rows_of(target: Target, rows: Array) -> Target:
-    """The same target with a few rows of the problem and of its answer."""
+    """The same target with a few rows of the problem and of its answer, judged by the right result's tolerance."""
     cut = {name: getattr(target, name)[..., rows, :] for name in ("values", "given", "right", "tolerance")}
-    return replace(target, problem=sample(target.problem, rows), **cut)
+    return replace(target, problem=sample(target.problem, rows), slack=lambda *_: cut["tolerance"], **cut)
 
 
 def _confirmed(target: Target, finding: Finding) -> Finding | None:

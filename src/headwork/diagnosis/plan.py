@@ -56,10 +56,12 @@ class Plan:
 
 def compatible(hypothesis: Sequence[Mistake]) -> bool:
     """Whether these mistakes can be made together: no step replaced twice, and nothing beside another problem."""
-    if len(hypothesis) > 1 and any(mistake.rewrite is not None for mistake in hypothesis):
-        return False
-    steps = [step for mistake in hypothesis for step in mistake.steps]
-    return len(steps) == len(set(steps))
+    touched = 0
+    for mistake in hypothesis:
+        if touched & mistake.touches:
+            return False
+        touched |= mistake.touches
+    return True
 
 
 def sets_of(mistakes: Sequence[Mistake], most: int) -> tuple[Hypothesis, ...]:

@@ -30,7 +30,7 @@ from .plan import Hypothesis
 from .reach import reaches, steps_before
 from .target import Target
 
-LOOSE = 12.0  # times the right result's tolerance: how far a candidate may be before its own tolerance is worked out
+LOOSE = 4.0  # times the right result's tolerance: how far a candidate may be before its own tolerance is worked out
 MOST_CANDIDATES = 64  # exact tolerances are worked out for the nearest ones only
 MOST_ENTRIES = 4_000_000  # numbers that all hypotheses of a search may hold together
 SINGLES, PAIRS, TRIPLES = 1, 2, 3
@@ -139,9 +139,8 @@ def narrow_explanations(target: Target) -> tuple[Finding, ...]:
 
 
 def _found(target: Target, made: Consequences, size: int) -> tuple[Finding, ...]:
-    right_size = np.array([len(hypothesis) == size for hypothesis in made.hypotheses])
-    tried = len(np.unique(made.node[right_size]))
-    return _grouped(target, made, _survivors(target, made, right_size), tried)
+    survivors = _survivors(target, made, made.size == size)
+    return _grouped(target, made, survivors, made.tried(size)) if survivors else ()
 
 
 def _survivors(target: Target, made: Consequences, among: Array) -> list[int]:

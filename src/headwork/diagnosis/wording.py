@@ -33,12 +33,13 @@ def _one(problem: Problem, mistake: Mistake, theta: float | None) -> str:
     named = dict.fromkeys(SIZE.findall(mistake.title))
     facts = [f"{name} = {number(values[name])}" for name in named if name in values]
     if mistake.parameter is not None and theta is not None:
-        facts.insert(0, f"{mistake.parameter.symbol} = {number(theta)}{_which_size(values, theta)}")
+        size = _which_size(values, theta) if mistake.steps == ("scale",) else ""
+        facts.insert(0, f"{mistake.parameter.symbol} = {number(theta)}{size}")
     return f"{mistake.title} ({', '.join(facts)})" if facts else mistake.title
 
 
 def _which_size(values: dict[str, float], theta: float) -> str:
-    """ " = d_k", or that it is no size of the problem."""
+    """Of a divisor: " = d_k", or that it is no size of the problem."""
     same = [name for name, value in values.items() if math.isclose(abs(theta), value, rel_tol=1e-3)]
     return f" = {same[0]}" if same else ", which is no size of this problem"
 

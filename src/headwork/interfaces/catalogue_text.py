@@ -66,7 +66,8 @@ def page(entry: Entry, example: Example, blind: Problem | None, plain: bool) -> 
     heading = f"{entry.id}: {entry.title}"
     yield said(heading) if plain else bold(wrapped(heading, width, "", "  "))
     yield ""
-    yield said(plain_formula(entry.mistake.formula), "    ")
+    formula = plain_formula(entry.mistake.formula)
+    yield said(formula.replace(" · ", "·") if plain else formula, "    ")
     yield wrapped(f"LaTeX: {entry.mistake.formula}", width, "    ")
     yield ""
     for text in _facts(entry):

@@ -184,6 +184,7 @@ def show(
 @click.option("--digits", metavar="N", type=DIGITS, help="Decimals that are asked for.")
 @click.option("--row", metavar="I", callback=_places, help="The numbers are this row, counted from 1.")
 @click.option("--entry", metavar="I,J", callback=_places, help="The number is this entry, counted from 1.")
+@click.option("--why", is_flag=True, help="Say what gives the numbers of the first step that is not right.")
 @json
 @plain
 def mark(
@@ -193,6 +194,7 @@ def mark(
     digits: int | None,
     row: tuple[int, ...] | None,
     entry: tuple[int, ...] | None,
+    why: bool,
     json: bool,
     plain: bool,
 ) -> int:
@@ -203,7 +205,9 @@ def mark(
     """
     from .marking_text import run_mark
 
-    return run_mark(problem, answers, step=step, digits=digits, row=row, entry=entry, json=json, plain=plain)
+    return run_mark(
+        problem, answers, step=step, digits=digits, row=row, entry=entry, why=why, json=json, plain=plain
+    )
 
 
 @headwork.command()

@@ -231,8 +231,9 @@ def _finding_lines(problem: Problem, finding: Finding) -> Iterator[Line]:
         yield from _reading_lines(problem, reading, also, finding.theta)
     if len(names) > MOST_READINGS:
         yield f"and {len(names) - MOST_READINGS} more (--json lists them)", "  ", "  "
-    first = finding.readings[0][0].id
-    yield f"headwork explain {first} says more.", "  ", "  "
+    commands = " and ".join(f"headwork explain {mistake.id}" for mistake in finding.readings[0])
+    more = "says more" if len(finding.readings[0]) == 1 else "say more"
+    yield f"{commands} {more}.", "  ", "  "
 
 
 def _others(reading: Hypothesis) -> tuple[tuple[Mistake, Reading], ...]:

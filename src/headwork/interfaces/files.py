@@ -34,11 +34,11 @@ Answers = Mapping[str, Any] | list[Any] | Array | str
 
 
 def read_problem(text: str) -> Problem:
-    """The problem that somebody names: an exercise id, a file, or - for standard input.
+    """The problem that somebody names: an exercise id, a file, - for standard input, or the JSON itself.
 
     Raises FileError, ProblemError (naming the file), UnknownNameError (neither an exercise nor a file).
     """
-    if not names_file(text):
+    if not (is_json(text) or names_file(text) or os.sep in text):
         return _exercise(text)
     name, content = shown(text), _content(text)
     if isinstance(content, dict) and any(isinstance(value, np.ndarray) for value in content.values()):
@@ -54,30 +54,39 @@ def read_problem(text: str) -> Problem:
 
 
 def read_answers(text: str) -> Answers:
-    """The answers that somebody gives: a file, - for standard input, or else the text itself.
+    """The answers that somebody gives: a file, - for standard input, or else the text or JSON itself.
 
     JSON comes as a mapping or lists (decimals as text, so that their digits count), .npy as an array,
     .npz and .safetensors as a mapping of arrays, anything else as text.
     Raises FileError, TooLargeError.
     """
-    if not names_file(text):
+    if not (is_json(text) or names_file(text)):
         return text
     answers: Answers = _content(text, is_answer=True)
     return answers
 
 
 def names_file(text: str) -> bool:
-    """Whether a file is meant, there or not: by its name, which no exercise has, or because it is there."""
+    """Whether a file is meant: by its ending, which no exercise has, or because it is there.
+
+    A slash alone says nothing: 1/3 is a number.
+    """
     if "\n" in text or "\0" in text or len(text) > 4096:  # the longest path that Linux knows
         return False
-    is_named = text.lower().endswith(SUFFIXES) or os.sep in text
-    return text == STANDARD_INPUT or is_named or os.path.exists(text)
+    return text == STANDARD_INPUT or text.lower().endswith(SUFFIXES) or os.path.exists(text)
+
+
+def is_json(text: str) -> bool:
+    """Whether this is no name but the JSON itself."""
+    return text.lstrip().startswith("{")
 
 
 def shown(path: str) -> str:
     """The file's name as messages say it."""
     if path == STANDARD_INPUT:
         return "standard input"
+    if is_json(path):
+        return "this"
     text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in path)
     return text if len(text) <= 100 else "…" + text[-99:]
 
@@ -96,6 +105,8 @@ def _exercise(text: str) -> Problem:
 
 def _content(path: str, is_answer: bool = False) -> Any:
     """JSON, an array, a dict of arrays, or the text of an answer."""
+    if is_json(path):
+        return parse_json(path, shown(path), keep_digits=is_answer)
     name, suffix = shown(path), Path(path).suffix.lower()
     raw = _bytes(path, name)
     if raw.startswith(NPY_MAGIC):
@@ -108,7 +119,7 @@ def _content(path: str, is_answer: bool = False) -> Any:
     if suffix in (".npy", ".npz"):
         raise FileError(f"{name} is no {suffix} file: its first bytes are those of something else.")
     text = _text(raw, name)
-    if is_answer and suffix != ".json" and not text.lstrip().startswith("{"):
+    if is_answer and suffix != ".json" and not is_json(text):
         return text
     return parse_json(text, name, keep_digits=is_answer)
 

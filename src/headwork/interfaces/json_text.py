@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 from ..errors import FileError
 
@@ -28,13 +27,8 @@ def plain_data(value: Any) -> Any:
         return plain_data(value.to_dict())
     if isinstance(value, Mapping):
         return {str(key): plain_data(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        exact = (
-            value if value.dtype.kind in "biufOU" else value.astype(np.float64)
-        )  # bfloat16 is no Python number
-        return plain_data(exact.tolist())
-    if isinstance(value, np.generic):
-        return plain_data(np.asarray(value))
+    if hasattr(value, "tolist"):  # an array or a number of NumPy's; bfloat16 is no Python number
+        return plain_data((value if value.dtype.kind in "biufOU" else value.astype("f8")).tolist())
     if isinstance(value, list | tuple):
         return [plain_data(item) for item in value]
     if isinstance(value, float):
@@ -43,9 +37,9 @@ def plain_data(value: Any) -> Any:
 
 
 def _number(value: float) -> float | str:
-    if np.isfinite(value):
+    if math.isfinite(value):
         return value
-    return "nan" if np.isnan(value) else "inf" if value > 0 else "-inf"
+    return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
 
 
 def _laid_out(value: Any, margin: str) -> str:

@@ -17,7 +17,8 @@ NO_FACTOR = ("cdot", "le", "ge", "ne", "in", "to", "leftarrow", "odot", "vee", "
 BLANK = (r"\,", r"\;", r"\ ", r"\quad", r"\textstyle")
 LOW = str.maketrans("0123456789ij", "₀₁₂₃₄₅₆₇₈₉ᵢⱼ")
 HIGH = str.maketrans("0123456789−()pT", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁽⁾ᵖᵀ")
-TOKEN = re.compile(r"\\([A-Za-z]+|.)|([{}^_])|(\s+)|(.)", re.DOTALL)
+WORDS = r"\\(?:text|mathrm)\{([^{}]*)\}"
+TOKEN = re.compile(rf"{WORDS}|\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
 ATOM = re.compile(r"\w*|[⌊‖][^⌊‖]*[⌋‖]|\w\^\([^()]*\)")  # needs no parentheses under a root or in a fraction
 
 
@@ -32,21 +33,8 @@ def plain_formula(latex: str) -> str:
 
 
 def _tokens(latex: str) -> list[str]:
-    """Commands with their backslash, braces and scripts, single characters; text in braces as one token."""
-    latex = re.sub(r"\\(?:text|mathrm)\{([^{}]*)\}", lambda match: f"\\text{{{match[1]}}}", latex)
-    tokens: list[str] = []
-    at = 0
-    while at < len(latex):
-        if latex.startswith(r"\text{", at):
-            end = latex.index("}", at)
-            tokens.append("\0" + latex[at + 6 : end])
-            at = end + 1
-            continue
-        match = TOKEN.match(latex, at)
-        assert match is not None
-        tokens.append(match.group())
-        at = match.end()
-    return tokens
+    """Words in braces, commands with their backslash, blanks, single characters."""
+    return [match.group() for match in TOKEN.finditer(latex)]
 
 
 def _group(tokens: list[str], at: int) -> tuple[str, int]:
@@ -74,8 +62,9 @@ def _next(tokens: list[str], at: int, before: str = "") -> tuple[str, int]:
         return f"{_bracketed(_tidied(above))}/{_bracketed(_tidied(below))}{times}", at
     if token == r"\sqrt":
         return _root(tokens, at + 1)
-    if token.startswith("\0"):
-        return token[1:], at + 1
+    words = re.fullmatch(WORDS, token)
+    if words:
+        return words[1], at + 1
     return (_sign(token[1:], before) if token.startswith("\\") else token.replace("-", "−")), at + 1
 
 

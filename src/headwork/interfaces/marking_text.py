@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..diagnosis.diagnosing import Diagnosis, diagnose
 from ..diagnosis.marking import Marking, StepMark, mark
 from ..diagnosis.sentences import index_words, place_words
 from ..diagnosis.verdicts import BLANK, FOLLOWS, NOT_RIGHT, RIGHT, SHORT
@@ -31,21 +32,38 @@ def run_mark(
     digits: int | None = None,
     row: tuple[int, ...] | None = None,
     entry: tuple[int, ...] | None = None,
+    why: bool = False,
     json: bool = False,
     plain: bool = False,
 ) -> int:
     """Print the marks; the exit status. Raises HeadworkError.
 
     row, entry  which of them the numbers answer, counted from 0; the head in front where there are several
+    why         say what gives the numbers of the first step that is not right; otherwise only where to look
     """
     problem = read_problem(problem_text)
-    marking = mark(problem, named_answers(read_answers(answers_text), step, row, entry), digits)
+    answers = named_answers(read_answers(answers_text), step, row, entry)
+    marking = mark(problem, answers, digits)
+    found = None if marking.is_right else diagnose(problem, answers, digits=digits)
     if json:
-        print(json_text(marking))
+        print(json_text(marking.to_dict() | ({} if found is None else {"diagnosis": found.to_dict()})))
     else:
         for line in page(problem, marking, plain):
             print(line)
+        if found is not None:
+            for line in _explanation(found, why, plain):
+                print(line)
     return 0 if marking.is_right else 1
+
+
+def _explanation(found: Diagnosis, why: bool, plain: bool) -> Iterator[str]:
+    """Where to look, as a hint; on request what gives the numbers."""
+    text = found.sentence if why else found.hint
+    if text and found.verdict not in ("right", "invalid"):
+        yield ""
+        title = field_named(found.step).title
+        more = "" if why else " With --why: what gives these numbers."
+        yield from _said(f"{title.capitalize()}: {text}{more}", width_of_page(), plain, "")
 
 
 def named_answers(

@@ -15,7 +15,6 @@ from ..workbook.course import exercises, find_exercise
 from ..workbook.events import Event, Said
 from ..workbook.hinting import next_hint
 from ..workbook.keeping import Kept, open_progress
-from ..workbook.session import Session
 from ..workbook.standing import first_open, resume, standing
 from ..workbook.transfer import from_json, to_json, write_whole
 from .json_text import json_text, plain_data
@@ -33,6 +32,8 @@ def run_practice(exercise: str | None, *, progress: Path | None, plain: bool, js
     plain     for a screen reader: no colour, no columns side by side
     json      one event a line
     """
+    from ..workbook.session import Session  # marking and all of mathematics, which a list does without
+
     _forgive_bytes()
     chosen = find_exercise(exercise) if exercise else None
     with open_progress(progress, create=True) as kept:

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Iterator
 
-from ..diagnosis.verdicts import NOT_RIGHT
-from ..mechanism.numerals import number_text, subscript
-from ..mechanism.tracing import trace
 from ..workbook.course import Later
 from ..workbook.events import Asked, Card, Event, Listed, Marked, Opened, Said
-from ..workbook.exercises import Exercise, View
+from ..workbook.exercises import Exercise
 from ..workbook.standing import Standing
-from .marking_text import LEGEND, SIGNS, render_step
 from .text import bold, spelled, width_of_page
 
 WIDEST = 80  # longer lines of prose are harder to read
-SYMBOLS = {"query": "Q", "key": "K", "value": "V", "scores": "S", "scaled": "S/√d_k", "output": "z"}
-ROW_SYMBOLS = {"query": "q", "key": "k", "value": "v"}  # the other matrices have a row for each query
 STATE_SIGNS = {"done": "✓", "begun": "◐", "not yet": "○"}
 LATER = "in code, not yet here"
 
@@ -101,8 +94,10 @@ class Page:
         self.prose(opened.exercise.opening)
 
     def _asked(self, asked: Asked) -> None:
+        from .in_view import in_view  # NumPy, which a list does without
+
         self.line()
-        for line in self._in_view(asked.exercise):
+        for line in in_view(asked.exercise, self.width, self.plain):
             self.line(line)
         if asked.exercise.helpers:
             self.line(f"Given: {asked.exercise.helpers}")
@@ -110,6 +105,9 @@ class Page:
         self.prose(asked.question.prompt)
 
     def _marked(self, marked: Marked) -> None:
+        from ..diagnosis.verdicts import NOT_RIGHT
+        from .marking_text import LEGEND, SIGNS, render_step
+
         judged = marked.judged
         if judged.step is None:
             text = spelled(judged.typed or "") if self.plain else f"{SIGNS[judged.verdict]} {judged.typed}"
@@ -139,22 +137,6 @@ class Page:
             )
         return f"{'→' if here else ' '}{each.number:>3}  {each.id:<15} {each.title:<28} {state}"
 
-    # --- matrices ----------------------------------------------------------------------------------
-
-    def _in_view(self, exercise: Exercise) -> Iterator[str]:
-        work = trace(exercise.problem)
-        tables = [
-            _table(view, [[number_text(x) for x in row] for row in work[view.field]])
-            for view in exercise.views
-        ]
-        if self.plain:
-            yield from (
-                f"{title}. " + "; ".join(f"{name}: {' '.join(row)}" for name, row in rows)
-                for title, rows in tables
-            )
-        else:
-            yield from side_by_side([list(_laid_out(title, rows)) for title, rows in tables], self.width)
-
 
 def state_words(stand: Standing, plain: bool) -> str:
     """How far an exercise has come, with a sign that needs no colour."""
@@ -164,45 +146,6 @@ def state_words(stand: Standing, plain: bool) -> str:
         "not yet": "not yet",
     }[stand.state]
     return words if plain else f"{STATE_SIGNS[stand.state]} {words}"
-
-
-Rows = list[tuple[str, list[str]]]
-
-
-def _table(view: View, entries: Sequence[list[str]]) -> tuple[str, Rows]:
-    """The title of a matrix, and its rows with their names."""
-    symbol = ROW_SYMBOLS.get(view.field)
-    names = [symbol + subscript(row) if symbol else f"query {row + 1}" for row in range(len(entries))]
-    wanted = [row - 1 for row in view.rows] or range(len(entries))
-    return SYMBOLS.get(view.field, view.field), [(names[row], entries[row]) for row in wanted]
-
-
-def _laid_out(title: str, rows: Rows) -> Iterator[str]:
-    width = max(len(entry) for _, row in rows for entry in row)
-    yield title
-    for name, row in rows:
-        yield f"{name}  " + "  ".join(entry.rjust(width) for entry in row)
-
-
-def side_by_side(tables: list[list[str]], width: int, gap: int = 5) -> Iterator[str]:
-    """Tables next to each other as far as they fit, the others below."""
-    row: list[list[str]] = []
-    for table in tables:
-        if row and _wide([*row, table], gap) > width:
-            yield from _joined(row, gap)
-            row = []
-        row.append(table)
-    yield from _joined(row, gap)
-
-
-def _wide(row: list[list[str]], gap: int) -> int:
-    return sum(max(map(len, table)) + gap for table in row) - gap
-
-
-def _joined(row: list[list[str]], gap: int) -> Iterator[str]:
-    widths = [max(map(len, table)) + gap for table in row]
-    for parts in zip_longest(*row, fillvalue=""):
-        yield "".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip()
 
 
 def blocks(markdown: str) -> Iterator[str]:

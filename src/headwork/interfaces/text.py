@@ -8,9 +8,10 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from .grids import Grid
+if TYPE_CHECKING:
+    from .grids import Grid
 
 NARROWEST, WIDEST = 40, 100
 BOLD, RESET = "\x1b[1m", "\x1b[0m"

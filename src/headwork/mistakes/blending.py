@@ -8,6 +8,7 @@ from ..arrays import Array
 from ..mechanism import softmax
 from ..mechanism.steps import wide
 from ..problem import Problem
+from .heads import joined
 from .mistake import Mistake, Parameter, Wrong
 from .recipe import Recipe
 
@@ -135,6 +136,54 @@ VALUES_REVERSED = Mistake(
     witness=Recipe(),
     blind_spot=Recipe(Dv=2, fixed=SAME_VALUES),
 )
+
+VALUES_SHIFTED = Mistake(
+    id="values-shifted-by-one",
+    title="met each weight with the value of the key before",
+    formula=r"\sum_j w_{ij} v_{j - 1}",
+    why="Weight j belongs to value j. Keys that have one token more in front (a start token) and values "
+    "rolled to fit are off by one row.",
+    mend="Keep the values in the order of the keys.",
+    hides_when="all values are equal",
+    source=BY_HAND,
+    wrong={
+        "blend": lambda problem, weights, value, allowed: blended(
+            problem, weights, np.roll(value, 1, axis=-2), np.ones_like(allowed)
+        )
+    },
+    applies=lambda problem: has_value(problem) and problem.Tk > 1,
+    witness=Recipe(),
+    blind_spot=Recipe(Dv=2, fixed=SAME_VALUES),
+)
+
+NEWEST_VALUE_IS_KEY = Mistake(
+    id="newest-value-is-key",
+    title="put the newest key into the values as well",
+    formula=r"v_{T_k} = k_{T_k}",
+    why="The cache of the values was extended with the new key: all earlier values are right, the last is "
+    "not.",
+    mend="Append the new key to the keys and the new value to the values.",
+    hides_when="the last key and its value are equal; where d_k is not d_v the shapes show it",
+    source="snu-comparch/InfiniGen#5",
+    wrong={
+        "blend": Wrong(
+            lambda problem, weights, value, allowed, key: blended(
+                problem, weights, _last_from(value, key), allowed
+            ),
+            ("attention", "value_repeated", "allowed", "key_repeated"),
+        )
+    },
+    applies=lambda problem: has_value(problem) and problem.Dv == problem.D and problem.Tk > 1,
+    witness=Recipe(),
+    blind_spot=Recipe(D=2, Tq=2, fixed={"key": EYE, "value": EYE}),
+)
+
+
+def _last_from(value: Array, key: Array) -> Array:
+    """The values, the last of them replaced by the last key."""
+    is_last = (np.arange(value.shape[-2]) == value.shape[-2] - 1)[:, None]
+    return np.where(is_last, key, value)
+
 
 VALUES_ENTRYWISE = Mistake(
     id="values-entrywise",
@@ -380,6 +429,47 @@ VALUE_ADDED = Mistake(
     blind_spot=Recipe(fixed={"value": [[0.0] * 4] * 3}),
 )
 
+QUERY_ADDED = Mistake(
+    id="query-added",
+    title="added each query to its output",
+    formula=r"WV + Q",
+    why="The residual connection stands around the layer and adds its input, not inside attention.",
+    mend="Leave the output as the blend.",
+    hides_when="all queries are 0; where d_k is not d_v the shapes refuse it",
+    source=BY_HAND,
+    wrong={
+        "blend": Wrong(
+            lambda problem, weights, value, allowed, query: (
+                blended(problem, weights, value, allowed) + query.astype(problem.dtype)
+            ),
+            ("attention", "value_repeated", "allowed", "query_heads"),
+        )
+    },
+    applies=lambda problem: has_value(problem) and problem.Dv == problem.D,
+    witness=Recipe(),
+    blind_spot=Recipe(fixed={"query": [[0.0] * 4] * 3}),
+)
+
+OUTPUT_ACCUMULATED = Mistake(
+    id="output-accumulated",
+    title="carried the output on from query to query",
+    formula=r"\textstyle\sum_{r \le i} z_r \text{ instead of } z_i",
+    why="The accumulator was set to 0 before the loop over the queries, not inside it.",
+    mend="Start every query with an accumulator of 0.",
+    hides_when="there is one query",
+    source="flashinfer-ai/flashinfer#5029",
+    wrong={
+        "merge-heads": lambda problem, blended: joined(
+            problem, np.cumsum(blended, axis=-2, dtype=blended.dtype)
+        )
+    },
+    applies=lambda problem: has_value(problem) and problem.Tq > 1,
+    mixes_queries=True,
+    witness=Recipe(),
+    blind_spot=Recipe(Tq=1, Tk=3),
+)
+
+
 MASKED_VALUE_LEAKS = Mistake(
     id="masked-value-leaks",
     title="let a masked key's NaN or infinity into the output",
@@ -426,6 +516,8 @@ MISTAKES: tuple[Mistake, ...] = (
     SCORES_BLENDED,
     OWN_VALUE_ONLY,
     VALUES_REVERSED,
+    VALUES_SHIFTED,
+    NEWEST_VALUE_IS_KEY,
     LAST_KEY_LEFT_OUT,
     FIRST_KEY_LEFT_OUT,
     LAST_TERM_ONLY,
@@ -434,6 +526,8 @@ MISTAKES: tuple[Mistake, ...] = (
     VALUE_OF_FIRST_HEAD,
     VALUE_OF_FIRST_SAMPLE,
     VALUE_ADDED,
+    QUERY_ADDED,
+    OUTPUT_ACCUMULATED,
     MASKED_VALUE_LEAKS,
     OUTPUT_TIMES_ANOTHER_NUMBER,
 )

@@ -26,7 +26,7 @@ def is_causal(problem: Problem) -> bool:
 
 def places(problem: Problem) -> Array:
     """Where the first query of each batch element stands, (…, 1, 1, 1)."""
-    return query_positions(problem)[..., :1, :]
+    return np.asarray(query_positions(problem)[..., :1, :] - problem.row_numbers[0])
 
 
 def up_to(problem: Problem, offset: Array | float) -> Array:
@@ -334,6 +334,21 @@ def _either(problem: Problem) -> Array:
     return joined(pieces | {"mask": pieces["mask"] | causal})
 
 
+CAUSAL_DIAGONAL_ONLY = Mistake(
+    id="causal-diagonal-only",
+    title="let every query see its own position only",
+    formula=r"j = p_i \text{ instead of } j \le p_i",
+    why="A diagonal (eye) was taken for a triangle (tri): no token sees what came before it, and each gets "
+    "its own value.",
+    mend="Keep the lower triangle (tril): j ≤ p_i.",
+    hides_when="other limits leave a query its own position only",
+    source=BY_HAND,
+    wrong={"allow": lambda problem: replacing(problem, causal=distances(problem) == 0)},
+    applies=is_causal,
+    witness=CAUSAL,
+    blind_spot=SEEN_ANYWAY,
+)
+
 CAUSAL_UNINVITED = Mistake(
     id="causal-uninvited",
     title="hid the future although nothing asks for it",
@@ -409,6 +424,7 @@ MISTAKES: tuple[Mistake, ...] = (
     CAUSAL_ONE_TOO_MANY,
     CAUSAL_REVERSED,
     CAUSAL_INVERTED,
+    CAUSAL_DIAGONAL_ONLY,
     CAUSAL_UNINVITED,
     CAUSAL_TOP_LEFT,
     CAUSAL_BOTTOM_RIGHT,

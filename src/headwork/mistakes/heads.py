@@ -7,7 +7,7 @@ import numpy as np
 from ..arrays import Array
 from ..mechanism import heads, softmax
 from ..problem import Problem
-from .mistake import Mistake, Parameter, Wrong, altered
+from .mistake import Mistake, Parameter, Wrong, WrongStep, altered
 from .recipe import Recipe
 
 PAPER = "Vaswani et al. 2017, section 3.2.2"
@@ -326,21 +326,35 @@ ONE_HEAD_FOR_ALL = Mistake(
 )
 
 
-def across_heads(problem: Problem, query: Array, key: Array, value: Array) -> Array:
-    """Attention among the heads of each token: (…, H, T, d) read as (…, T, H, d)."""
-    query, key, value = (x.swapaxes(-3, -2) for x in (query, key, value))
+def attended(problem: Problem, query: Array, key: Array, value: Array) -> Array:
+    """Attention along the second last axis, whatever stands there."""
     scaled = query @ key.swapaxes(-1, -2) * problem.factor
     if problem.causal:
-        scaled = np.where(np.tri(problem.H, dtype=bool), scaled, -np.inf)
+        scaled = np.where(np.tri(scaled.shape[-1], dtype=bool), scaled, -np.inf)
     exps = softmax.exponentials(scaled, softmax.row_max(scaled))
-    return (softmax.weights(exps, softmax.row_sum(exps)) @ value).swapaxes(-3, -2)
+    return softmax.weights(exps, softmax.row_sum(exps)) @ value
 
 
-def can_cross_heads(problem: Problem) -> bool:
+def across(axis: int) -> dict[str, WrongStep | Wrong]:
+    """Attention along another axis: that one and the tokens have changed places."""
+
+    def run(problem: Problem, *fields: Array) -> Array:
+        return attended(problem, *(x.swapaxes(axis, -2) for x in fields)).swapaxes(axis, -2)
+
+    return {"blend": Wrong(run, reads=("query_rotated", "key_rotated", "value_repeated"))}
+
+
+def can_cross(problem: Problem) -> bool:
     """As many queries as keys and key/value heads as query heads, and nothing given per token or head."""
     plain = all(option is None for option in (problem.mask, problem.window, problem.lengths, problem.chunks))
     simple = all(option is None for option in (problem.alibi, problem.sink, problem.softcap))
-    return plain and simple and problem.H > 1 and problem.Hkv == problem.H and problem.Tq == problem.Tk
+    has_value = problem.Dv is not None
+    return plain and simple and has_value and problem.Hkv == problem.H and problem.Tq == problem.Tk
+
+
+def several_samples(problem: Problem) -> bool:
+    """One batch axis with several elements."""
+    return len(problem.batch) == 1 and problem.batch[0] > 1
 
 
 HEADS_AND_TOKENS_SWAPPED = Mistake(
@@ -351,12 +365,99 @@ HEADS_AND_TOKENS_SWAPPED = Mistake(
     mend="Swap the axes first, so that the last two are tokens and features.",
     hides_when="there is one head and one token",
     source="harvardnlp/annotated-transformer#118",
-    wrong={"blend": Wrong(across_heads, reads=("query_rotated", "key_rotated", "value_repeated"))},
-    applies=can_cross_heads,
+    wrong=across(-3),
+    applies=lambda problem: can_cross(problem) and problem.H > 1,
     mixes_queries=True,
     witness=MULTI,
     blind_spot=Recipe(H=1, Tq=1, D=2),
     typical=True,
+)
+
+BATCH_AND_TOKENS_SWAPPED = Mistake(
+    id="batch-and-tokens-swapped",
+    title="let the batch elements attend to each other, token by token",
+    formula=r"\mathrm{softmax}(Q_t K_t^T/\sqrt{d_k})\,V_t \text{ over the batch, for each token } t",
+    why=(
+        "Arrays (B, T, d) went into a layer that expects (T, B, d): the batch was taken for the sequence, "
+        "and tokens never see each other."
+    ),
+    mend="Say which axis is the batch (batch_first=True), or swap the two axes first.",
+    hides_when="there is one batch element and one token",
+    source="om-ai-lab/OmDet#19",
+    wrong=across(-4),
+    applies=lambda problem: can_cross(problem) and several_samples(problem),
+    mixes_queries=True,
+    witness=Recipe(B=2, H=1, Tq=3, D=2),
+    blind_spot=Recipe(B=1, H=1, Tq=1, D=2),
+)
+
+
+def batch_viewed_as_tokens(x: Array) -> Array:
+    """(…, B, H, T, width) joined to (…, B, T, H·width), read as (…, T, B, H·width), and split again."""
+    *lead, B, H, T, width = x.shape
+    return heads.split(heads.merge(x).reshape(*lead, T, B, H * width).swapaxes(-3, -2), H)
+
+
+def tokens_viewed_as_batch(x: Array) -> Array:
+    """The way back: `batch_viewed_as_tokens` undone."""
+    *lead, B, H, T, width = x.shape
+    return heads.split(heads.merge(x).swapaxes(-3, -2).reshape(*lead, B, T, H * width), H)
+
+
+BATCH_AND_TIME_BY_A_VIEW = Mistake(
+    id="batch-and-time-by-a-view",
+    title="turned (B, T, E) into (T, B, E) by a view, in and out",
+    formula=r"(B, T, E) \text{ read as } (T, B, E)",
+    why=(
+        "A view does not move a number: it cuts the same row of numbers otherwise, so each sequence is "
+        "made of tokens of several batch elements."
+    ),
+    mend="Swap the axes: transpose(0, 1), not view.",
+    hides_when="there is one batch element, or one token",
+    source="rish-16/tokenlearner-pytorch#1",
+    wrong={
+        "blend": Wrong(
+            lambda problem, *fields: tokens_viewed_as_batch(
+                attended(problem, *map(batch_viewed_as_tokens, fields))
+            ),
+            reads=("query_rotated", "key_rotated", "value_repeated"),
+        )
+    },
+    applies=lambda problem: (
+        can_cross(problem)
+        and several_samples(problem)
+        and (problem.H == 1 or problem.packed)
+        and problem.rope is None
+        and problem.Tq > 1
+    ),
+    mixes_queries=True,
+    witness=Recipe(B=2, H=1, Tq=3, D=2),
+    blind_spot=Recipe(B=1, H=1, Tq=3, D=2),
+)
+
+
+def merge_with_batch_and_heads_exchanged(x: Array) -> Array:
+    """(…, B·H, T, width) taken for (…, H, B, T, width), and joined as if the first of them were the batch."""
+    *lead, B, H, T, width = x.shape
+    return x.reshape(*lead, H, B, T, width).swapaxes(-3, -2).reshape(*lead, B, T, H * width)
+
+
+HEAD_MERGE_BATCH_SWAPPED = Mistake(
+    id="head-merge-batch-swapped",
+    title="took (B·H, T, d) for (H, B, T, d) when joining the heads",
+    formula=r"(B H, T, d) \to (H, B, T, d) \to (B, T, H d)",
+    why=(
+        "With batch and heads in one axis, the batch is the outer one, as it was put in. Cut the other way, "
+        "heads of different batch elements are joined."
+    ),
+    mend="Undo the split in reverse order: (B·H, T, d) to (B, H, T, d), swap to (B, T, H, d), then join.",
+    hides_when="there is one batch element, or one token",
+    source="gazelle93/Transformer-Various-Positional-Encoding#1",
+    wrong={"merge-heads": lambda problem, blended: merge_with_batch_and_heads_exchanged(blended)},
+    applies=lambda problem: merges(problem) and several_samples(problem),
+    mixes_queries=True,
+    witness=Recipe(B=2, H=3, Tq=3, D=2, packed=True),
+    blind_spot=Recipe(B=2, H=3, Tq=1, D=2, packed=True),
 )
 
 
@@ -516,6 +617,43 @@ GQA_MEAN_FOR_ALL = Mistake(
     blind_spot=SHARED_BY_ALL,
 )
 
+
+def by_tile(problem: Problem, theta: float | Array, x: Array) -> Array:
+    """Query heads in tiles of θ use the key/value head of their tile's first head; θ may be an array."""
+    made = [x[..., _first_of_tile(problem, int(size)), :, :] for size in np.ravel(theta)]
+    return made[0] if np.ndim(theta) == 0 else np.stack(made)
+
+
+def _first_of_tile(problem: Problem, size: int) -> Array:
+    head = np.arange(problem.H)
+    return np.asarray((head - head % max(size, 1)) * problem.Hkv // problem.H)
+
+
+GQA_TILE_OVER_THE_EDGE = Mistake(
+    id="gqa-tile-over-the-edge",
+    title="worked query heads in tiles, each with the key/value head of its first head",
+    formula=r"K_h = K_{\lfloor \theta \lfloor h/\theta \rfloor H_{kv}/H \rfloor}",
+    why=(
+        "A tile of θ query heads that lies over the edge of a group belongs to two key/value heads, and only "
+        "the first was read."
+    ),
+    mend="Let tiles end where groups do, or look up the key/value head of every query head.",
+    hides_when="the tile size divides the size of a group",
+    source="FlashML-org/FreeToken#177",
+    wrong={"repeat-key": by_tile, "repeat-value": by_tile},
+    applies=lambda problem: grouped(problem) and problem.H // problem.Hkv > 1,
+    parameter=Parameter(
+        symbol="θ",
+        values=lambda problem: tuple(
+            float(size) for size in range(2, problem.H) if problem.H // problem.Hkv % size
+        ),
+        right=lambda problem: 1.0,
+        whole=True,
+    ),
+    witness=Recipe(H=6, Hkv=2, Tq=2, Tk=3, D=2),
+    blind_spot=SHARED_BY_ALL,
+)
+
 MISTAKES: tuple[Mistake, ...] = (
     HEAD_SPLIT_NO_TRANSPOSE,
     HEAD_SPLIT_RESHAPED_ONLY,
@@ -531,6 +669,9 @@ MISTAKES: tuple[Mistake, ...] = (
     HEADS_SUMMED,
     ONE_HEAD_FOR_ALL,
     HEADS_AND_TOKENS_SWAPPED,
+    HEAD_MERGE_BATCH_SWAPPED,
+    BATCH_AND_TOKENS_SWAPPED,
+    BATCH_AND_TIME_BY_A_VIEW,
     GQA_TILE,
     GQA_KEY_TILED,
     GQA_VALUE_TILED,
@@ -539,4 +680,5 @@ MISTAKES: tuple[Mistake, ...] = (
     GQA_REVERSED,
     GQA_FIRST_FOR_ALL,
     GQA_MEAN_FOR_ALL,
+    GQA_TILE_OVER_THE_EDGE,
 )

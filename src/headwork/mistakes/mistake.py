@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from ..arrays import Array
@@ -101,10 +102,17 @@ class Mistake:
         """Its own id and those of its other readings."""
         return (self.id, *(reading.id for reading in self.readings))
 
-    @property
+    @cached_property
     def steps(self) -> tuple[str, ...]:
         """The steps it replaces, in pipeline order; none where it rewrites the problem."""
         return tuple(step.name for step in STEPS if step.name in self.wrong)
+
+    @cached_property
+    def touches(self) -> int:
+        """The steps it replaces as bits, all of them where it rewrites the problem: two that share none go together."""
+        if self.rewrite is not None:
+            return (1 << len(STEPS)) - 1
+        return sum(1 << index for index, step in enumerate(STEPS) if step.name in self.wrong)
 
     def version(self, step: str) -> Wrong:
         """The wrong version of that step with the fields it reads."""

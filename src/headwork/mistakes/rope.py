@@ -486,6 +486,30 @@ ROPE_PAIRS_ACROSS_THE_HEAD = Mistake(
     blind_spot=ROPE,
 )
 
+ROPE_FIRST_PAIRS_OF_THE_HEAD = Mistake(
+    id="rope-first-pairs-of-the-head",
+    title="turned the first pairs of the whole head, where the first `dim` features are meant",
+    formula=r"(x_i,\, x_{i + d/2}) \text{ by } p \cdot b^{-2i/d},\; i < \mathrm{dim}/2",
+    why=(
+        "Pairs and speeds were laid out for the whole head and only cut off after dim/2 of them; the "
+        "turned part is a small head of its own."
+    ),
+    mend="Cut off the first `dim` features first, then take pairs and speeds as for a head of that width.",
+    hides_when="`dim` is the whole head",
+    source="pie-project/pie#603",
+    wrong=both(lambda problem, x, positions: first_pairs_of_the_head(problem, x, positions)),
+    applies=lambda problem: partial(problem) and rope_of(problem).pairing == "half",
+    witness=WIDE_PARTIAL,
+    blind_spot=ROPE,
+)
+
+
+def first_pairs_of_the_head(problem: Problem, x: Array, positions: Array) -> Array:
+    """Pair i < dim/2 is (i, i + d/2), its speed base^(−2i/d)."""
+    D, rope = problem.D or 0, rope_of(problem)
+    pair = np.arange(rope.dim // 2)
+    return turn(x, pair, pair + D // 2, positions * rope.base ** (-2 * pair / D))
+
 
 def before_the_split(problem: Problem, x: Array, positions: Array) -> Array:
     """The joined heads turned as one row, H·D wide."""
@@ -569,6 +593,33 @@ def _restarted(problem: Problem) -> Array:
     """0 … for the cached keys, then 0 … again for the last Tq."""
     cached = problem.Tk - problem.Tq
     return np.concatenate([np.arange(cached), problem.row_numbers])[:, None]
+
+
+ROPE_CACHE_ONE_AHEAD = Mistake(
+    id="rope-cache-one-ahead",
+    title="turned the new queries and keys one position too far, the cached keys rightly",
+    formula=r"R(p_i + 1)\, q_i,\; R(j + 1)\, k_j \text{ for new } j",
+    why=(
+        "The counter was raised before the layer read it. Among the new tokens distances are right; to every "
+        "cached key they are one too large."
+    ),
+    mend="Read the number of cached tokens first, then raise it.",
+    hides_when="nothing is cached: as many queries as keys",
+    source="fla-org/flash-linear-attention#766",
+    wrong={
+        **query_only(rightly, positions=lambda problem: query_positions(problem) + 1),
+        **key_only(rightly, positions=lambda problem: _new_ones_ahead(problem)),
+    },
+    applies=lambda problem: roped(problem) and problem.Tq < problem.Tk,
+    witness=CACHED,
+    blind_spot=ROPE,
+)
+
+
+def _new_ones_ahead(problem: Problem) -> Array:
+    """0, 1, … for the cached keys, one more for the last Tq."""
+    place = np.arange(problem.Tk)
+    return (place + (place >= problem.Tk - problem.Tq))[:, None]
 
 
 ROPE_QUERY_ONE_AHEAD = Mistake(
@@ -783,6 +834,22 @@ ROPE_EXPONENT_FROM_ONE = Mistake(
     typical=True,
 )
 
+ROPE_EXPONENT_ONE_LESS = Mistake(
+    id="rope-exponent-one-less",
+    title="took 1 from the pair's number in the exponent, with pairs counted from 0",
+    formula=r"p \cdot b^{-2(i - 1)/d},\; i = 0, 1, \ldots",
+    why="The paper writes 2(i − 1)/d because it counts i from 1; from 0, the first pair turns b^(2/d) "
+    "times too fast.",
+    mend="With i from 0, use b^(−2i/d).",
+    hides_when="all positions are 0",
+    source="bkitano/llama-from-scratch#8",
+    wrong=both(with_frequencies(lambda rope: rope.base ** (-np.arange(-2, rope.dim - 2, 2) / rope.dim))),
+    applies=roped,
+    witness=ROPE,
+    blind_spot=ONE_TOKEN,
+    typical=True,
+)
+
 ROPE_EXPONENT_SIGN = Mistake(
     id="rope-exponent-sign",
     title="left the minus out of the exponent",
@@ -866,10 +933,12 @@ MISTAKES: tuple[Mistake, ...] = (
     ROPE_WHOLE_HEAD,
     ROPE_LAST_FEATURES,
     ROPE_PAIRS_ACROSS_THE_HEAD,
+    ROPE_FIRST_PAIRS_OF_THE_HEAD,
     ROPE_BEFORE_SPLIT,
     ROPE_FROM_ONE,
     ROPE_QUERY_OFFSET_IGNORED,
     ROPE_CACHE_FORGOTTEN,
+    ROPE_CACHE_ONE_AHEAD,
     ROPE_QUERY_ONE_AHEAD,
     ROPE_QUERY_ONE_BEHIND,
     ROPE_QUERY_SHIFTED,
@@ -881,6 +950,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ROPE_EXPONENT_WITHOUT_TWO,
     ROPE_EXPONENT_DOUBLED,
     ROPE_EXPONENT_FROM_ONE,
+    ROPE_EXPONENT_ONE_LESS,
     ROPE_EXPONENT_SIGN,
     ROPE_ONE_FREQUENCY,
     ROPE_FREQUENCIES_REVERSED,

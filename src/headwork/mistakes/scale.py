@@ -462,6 +462,21 @@ SCALE_GIVEN_AND_DEFAULT = Mistake(
     blind_spot=Recipe(D=1, options={"scale": 0.3}),
 )
 
+SCALE_DEFAULT_NOT_CANCELLED = Mistake(
+    id="scale-default-not-cancelled",
+    title="divided by d_k to cancel the default scale, which divided by √d_k all the same",
+    formula=r"\mathrm{scale}\cdot S/(d_k\sqrt{d_k})",
+    why="The default multiplies by 1/√d_k, so √d_k undoes it; dividing by d_k makes the scores smaller "
+    "still.",
+    mend="Hand the scale to the function, or multiply the queries by scale·√d_k.",
+    hides_when=f"d_k is 1, {EQUAL_ROWS}",
+    source="lucidrains/denoising-diffusion-pytorch#314",
+    wrong={"scale": lambda problem, scores: scores * (problem.scale / problem.D / math.sqrt(problem.D))},
+    applies=lambda problem: problem.scale is not None and problem.D is not None,
+    witness=Recipe(options={"scale": 0.9}),
+    blind_spot=Recipe(D=1, options={"scale": 0.3}),
+)
+
 SCALE_GIVEN_SQUARED = Mistake(
     id="scale-given-twice",
     title="multiplied by the given scale twice",
@@ -559,6 +574,29 @@ SCALE_OUTPUT = Mistake(
 )
 
 
+LOG2_E = 1.44269504  # with the digits that kernels write
+
+SCALE_COMPOUNDS_PER_PART = Mistake(
+    id="scale-compounds-per-part",
+    title="multiplied the scale by log₂ e once more for every part of the keys",
+    formula=r"S\,(\log_2 e)^{p - 1}/\sqrt{d_k} \text{ in part } p",
+    why="For powers of 2 the scale takes a factor log₂ e once. Inside the loop over the parts, it piles up.",
+    mend="Multiply before the loop.",
+    hides_when=f"there is one part, {EQUAL_ROWS}",
+    source="flagos-ai/FlagGems#424",
+    wrong={"scale": lambda problem, scores: _compounded(problem, scores)},
+    applies=lambda problem: scale_known(problem) and problem.chunks is not None and len(problem.chunks) > 1,
+    witness=Recipe(Tk=5, options={"chunks": (3, 2)}),
+    blind_spot=Recipe(Tk=5, options={"chunks": (5,)}),
+)
+
+
+def _compounded(problem: Problem, scores: Array) -> Array:
+    part = np.repeat(np.arange(len(problem.chunks)), problem.chunks) + 1
+    scaled = scores * (problem.factor * LOG2_E**part * math.log(2))
+    return np.asarray(scaled, dtype=scores.dtype)
+
+
 SCALE_BY_ANOTHER_NUMBER = Mistake(
     id="scale-by-another-number",
     title="divided by a number that is not √d_k",
@@ -590,6 +628,7 @@ MISTAKES: tuple[Mistake, ...] = (
     SCALE_OUTPUT,
     SCALE_GIVEN_IGNORED,
     SCALE_GIVEN_AND_DEFAULT,
+    SCALE_DEFAULT_NOT_CANCELLED,
     SCALE_GIVEN_SQUARED,
     SCALE_BY_QUERY_COUNT,
     SCALE_BY_HEAD_COUNT,
@@ -608,5 +647,6 @@ MISTAKES: tuple[Mistake, ...] = (
     SCALE_ZERO,
     SCALE_BEFORE_PROJECTION_BIAS,
     SCALE_AFTER_BIAS,
+    SCALE_COMPOUNDS_PER_PART,
     SCALE_BY_ANOTHER_NUMBER,
 )

@@ -7,8 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from ..arrays import Array
+from ..mechanism import softmax
+from ..mechanism.masks import is_biased, is_masked
 from ..mechanism.steps import score, wide
 from ..problem import Problem
+from .blending import blended
 from .mistake import Mistake, Reading, Wrong
 from .recipe import Recipe
 
@@ -133,6 +136,27 @@ SCORES_VALUE_FOR_KEY = Mistake(
     typical=True,
 )
 
+KEY_AND_VALUE_SWAPPED = Mistake(
+    id="key-and-value-swapped",
+    title="swapped keys and values",
+    formula=r"\mathrm{softmax}(QV^T/\sqrt{d_k})\,K",
+    why="They were unpacked or handed over in the order query, value, key: values are searched, keys "
+    "blended.",
+    mend="Keep the order query, key, value, or name the arguments.",
+    hides_when="K equals V; where d_v is not d_k the shapes refuse it",
+    source=BY_HAND,
+    wrong={
+        "scores": Wrong(
+            lambda problem, query, value: dot(problem, query, value), ("query_rotated", "value_repeated")
+        ),
+        "blend": Wrong(blended, ("attention", "key_repeated", "allowed")),
+    },
+    applies=lambda problem: problem.Dv == problem.D and problem.x is None and problem.rope is None,
+    witness=Recipe(),
+    blind_spot=Recipe(D=2, Tq=2, fixed={"value": EYE, "key": EYE}),
+    typical=True,
+)
+
 SCORES_ENTRYWISE = Mistake(
     id="scores-entrywise",
     title="multiplied Q and K entry by entry",
@@ -148,6 +172,40 @@ SCORES_ENTRYWISE = Mistake(
     blind_spot=Recipe(Tq=1, D=1),
     typical=True,
 )
+
+ENTRYWISE_THROUGHOUT = Mistake(
+    id="entrywise-throughout",
+    title="multiplied entry by entry in both places: Q with K, and the result with V",
+    formula=r"\mathrm{softmax}(Q \odot K/\sqrt{d_k}) \odot V",
+    why="Each token then looks at itself only, and shares out weight among its own features.",
+    mend="Use matrix products: softmax(Q Kᵀ/√d_k) V.",
+    hides_when="never, where Tq equals Tk, d_k equals d_v, and one of them is above 1",
+    source="heykeetae/Self-Attention-GAN#7",
+    wrong={
+        "blend": Wrong(
+            lambda problem, *fields: _entrywise(problem, *fields),
+            ("query_rotated", "key_rotated", "value_repeated"),
+        )
+    },
+    applies=lambda problem: (
+        problem.Tq == problem.Tk
+        and problem.Dv == problem.D
+        and problem.sink is None
+        and problem.chunks is None
+        and not (is_masked(problem) or is_biased(problem) or problem.softcap)
+    ),
+    mixes_queries=True,
+    witness=Recipe(),
+    blind_spot=None,
+)
+
+
+def _entrywise(problem: Problem, query: Array, key: Array, value: Array) -> Array:
+    scaled = wide(problem, query) * wide(problem, key) * problem.factor
+    exps = softmax.exponentials(scaled, softmax.row_max(scaled))
+    made = softmax.weights(exps, softmax.row_sum(exps)) * wide(problem, value)
+    return made.astype(problem.dtype, copy=False)
+
 
 SCORES_FEATURES_AGAINST_FEATURES = Mistake(
     id="scores-features-against-features",
@@ -445,7 +503,9 @@ MISTAKES: tuple[Mistake, ...] = (
     SCORES_QUERY_FOR_KEY,
     SCORES_KEY_FOR_QUERY,
     SCORES_VALUE_FOR_KEY,
+    KEY_AND_VALUE_SWAPPED,
     SCORES_ENTRYWISE,
+    ENTRYWISE_THROUGHOUT,
     SCORES_FEATURES_AGAINST_FEATURES,
     SCORES_SUMS_MULTIPLIED,
     SCORES_ADDED,

@@ -15,6 +15,7 @@ from .mistake import Mistake, Parameter, Reading, Wrong, WrongStep
 from .recipe import Recipe
 
 PAPER = "Xiao et al. 2024, section 3; Miller 2023, Attention is off by one"
+BY_HAND = "learners, by hand"
 SINK = Recipe(Tq=3, options={"sink": 0.7})
 SINKS = Recipe(H=2, Tq=3, D=2, fixed={"sink": [0.7, -0.4]})
 EQUAL_SINKS = Recipe(H=2, Tq=3, D=2, fixed={"sink": [0.3, 0.3]})
@@ -151,6 +152,24 @@ SINK_NOT_EXPONENTIATED = Mistake(
     typical=True,
 )
 
+SINK_ADDED_TO_EXPONENTIALS = Mistake(
+    id="sink-added-to-exponentials",
+    title="added the sink itself to a sum of unshifted exponentials",
+    formula=r"\frac{e^{s_j}}{\mathrm{sink} + \sum_k e^{s_k}}",
+    why="The sink is a logit like a score, so it is its exponential that joins the sum.",
+    mend="Add e^sink.",
+    hides_when="never, as no number is its own exponential",
+    source=BY_HAND,
+    wrong={
+        "row-max": lambda problem, logits: np.zeros_like(logits[..., :1]),
+        "row-sum": all_sinks_row_sum,
+    },
+    applies=sinks,
+    witness=SINK,
+    blind_spot=None,
+    typical=True,
+)
+
 SINK_SCALED = Mistake(
     id="sink-scaled",
     title="scaled the sink like a score",
@@ -221,6 +240,21 @@ SINK_OF_ANOTHER_HEAD = Mistake(
     hides_when="there is one head, or all sinks are equal",
     source="sgl-project/sgl-kernel-xpu#254",
     wrong=with_sink(lambda problem: sink_of(problem)[::-1]),
+    applies=several_sinks,
+    witness=SINKS,
+    blind_spot=EQUAL_SINKS,
+)
+
+SINK_OF_NEIGHBOURING_HEAD = Mistake(
+    id="sink-of-neighbouring-head",
+    title="used the sink of the head before",
+    formula=r"\mathrm{sink}_{h - 1}",
+    why="Each query head has a sink of its own; the index was off by one, and the first head took the last "
+    "sink.",
+    mend="Index the sinks by query head, from 0.",
+    hides_when="there is one head, or all sinks are equal",
+    source="sgl-project/sgl-kernel-xpu#254",
+    wrong=with_sink(lambda problem: np.roll(sink_of(problem), 1, axis=0)),
     applies=several_sinks,
     witness=SINKS,
     blind_spot=EQUAL_SINKS,
@@ -332,11 +366,13 @@ MISTAKES: tuple[Mistake, ...] = (
     SOFTMAX_ONE_NOT_SHIFTED,
     SINK_IGNORED,
     SINK_NOT_EXPONENTIATED,
+    SINK_ADDED_TO_EXPONENTIALS,
     SINK_SCALED,
     SINK_SCALED_UP,
     SINK_CAPPED,
     SINK_NOT_IN_LOGSUMEXP,
     SINK_OF_ANOTHER_HEAD,
+    SINK_OF_NEIGHBOURING_HEAD,
     SINK_OF_FIRST_HEAD,
     SINK_PER_KV_HEAD,
     SINK_TO_FIRST_KEY,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..arrays import Array
@@ -161,6 +163,29 @@ SOFTCAP_TIMES_SCORE = Mistake(
     blind_spot=NO_SCORES,
 )
 
+SOFTCAP_IN_BASE_TWO = Mistake(
+    id="softcap-in-base-two",
+    title="capped the scores after turning them into powers of 2",
+    formula=r"2^{c\tanh(S \log_2 e/c)}",
+    why=(
+        "With scores multiplied by log₂ e for exp2, the same c caps earlier: it stands for c·ln 2 in the "
+        "units of the scores."
+    ),
+    mend="Cap first, then multiply by log₂ e; or use c·log₂ e as the cap.",
+    hides_when="all scores are 0; hardly visible where they are small beside c",
+    source="sgl-project/sgl-kernel-xpu#491",
+    wrong={"softcap": lambda problem, scaled: _cap_in_base_two(problem, scaled)},
+    applies=capped,
+    witness=CAPPED,
+    blind_spot=NO_SCORES,
+)
+
+
+def _cap_in_base_two(problem: Problem, scaled: Array) -> Array:
+    c = (problem.softcap or 1.0) * math.log(2)
+    return np.asarray(c * np.tanh(scaled / c))
+
+
 SOFTCAP_CLIPPED_HARD = Mistake(
     id="softcap-clipped-hard",
     title="cut the scores off at the cap",
@@ -277,6 +302,7 @@ MISTAKES: tuple[Mistake, ...] = (
     SOFTCAP_DIVIDED_ONLY,
     SOFTCAP_TIMES_SCORE,
     SOFTCAP_CLIPPED_HARD,
+    SOFTCAP_IN_BASE_TWO,
     SOFTCAP_ON_WEIGHTS,
     SOFTCAP_ON_OUTPUT,
     SOFTCAP_ANOTHER_CAP,

@@ -414,6 +414,38 @@ SOFTMAX_OVER_EVERYTHING = Mistake(
 
 # --- another sum below the fraction -----------------------------------------------------------------------
 
+SOFTMAX_OVER_AXIS_OF_ONE = Mistake(
+    id="softmax-over-axis-of-one",
+    title="took the softmax over an axis of length 1",
+    formula=r"e^{s_{ij}} / e^{s_{ij}} = 1",
+    why="Over an axis with one entry, every softmax is 1, whatever the score is: the values are added up.",
+    mend="Take the softmax over the keys, and look at the shape of the scores first.",
+    hides_when=ONE_KEY_ONLY,
+    source="localminimum/R-net#8",
+    wrong={"weights": lambda problem, exps, total: _in_dtype(problem, np.ones_like(exps))},
+    applies=lambda problem: plain(problem) and not is_masked(problem),
+    witness=Recipe(),
+    blind_spot=ONE_KEY,
+)
+
+SOFTMAX_DIVIDED_BY_SCORES = Mistake(
+    id="softmax-divided-by-scores",
+    title="divided the exponentials by the sum of the scores",
+    formula=r"e^{s_{ij}} / \sum_j s_{ij}",
+    why="The exponential was taken above the fraction only; the sum below it is of the same exponentials.",
+    mend="Divide by the sum of the row's exponentials.",
+    hides_when="never, as a score is never its own exponential",
+    source="rwitten/HighPerfLLMs2024#3",
+    wrong={
+        "weights": _from_logits(
+            lambda problem, logits: np.exp(logits) / _finite(logits).sum(axis=-1, keepdims=True)
+        )
+    },
+    applies=plain,
+    witness=Recipe(),
+    blind_spot=None,
+)
+
 SOFTMAX_NOT_NORMALISED = Mistake(
     id="softmax-not-normalised",
     title="left the exponentials undivided",
@@ -754,6 +786,8 @@ MISTAKES: tuple[Mistake, ...] = (
     SOFTMAX_OVER_BATCH_AND_QUERIES,
     SOFTMAX_OVER_HEADS,
     SOFTMAX_OVER_EVERYTHING,
+    SOFTMAX_OVER_AXIS_OF_ONE,
+    SOFTMAX_DIVIDED_BY_SCORES,
     SOFTMAX_ODDS,
     SOFTMAX_DIVIDED_BY_COUNT,
     SOFTMAX_L2,

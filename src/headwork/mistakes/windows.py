@@ -8,7 +8,7 @@ from ..arrays import Array
 from ..mechanism.positions import distances, query_positions
 from ..problem import Problem
 from .causal import places
-from .limits import lengths_of, replacing, without
+from .limits import joined, lengths_of, limits, replacing, without
 from .mistake import Mistake, Parameter
 from .recipe import Recipe
 
@@ -204,6 +204,51 @@ WINDOW_ON_BOTH_SIDES = Mistake(
     typical=True,
 )
 
+WINDOW_INSTEAD_OF_CAUSAL = Mistake(
+    id="window-instead-of-causal",
+    title="bounded the distance on both sides and left causality out",
+    formula=r"|p_i - j| \le \mathrm{left} \text{ instead of } 0 \le p_i - j \le \mathrm{left}",
+    why="A window of that size around the query shows the future too; it does not take the place of the "
+    "causal mask.",
+    mend="Keep both: j ≤ p_i and p_i − j ≤ left.",
+    hides_when="no query has a key ahead of it, or left is 0",
+    source="google/gemma_pytorch#73",
+    wrong={
+        "allow": lambda problem: joined(
+            limits_but(problem, "causal") | {"window": np.abs(distances(problem)) <= (left_of(problem) or 0)}
+        )
+    },
+    applies=lambda problem: problem.causal and reaches(left_of(problem), 1),
+    witness=BEHIND,
+    blind_spot=Recipe(Tq=5, options={"causal": True, "window": (0, 0)}),
+)
+
+WINDOW_FLIPS_FAR_FUTURE = Mistake(
+    id="window-flips-far-future",
+    title="took the far future out of the causal mask instead of the far past out of the window",
+    formula=r"j \le p_i \;\text{ or }\; j > p_i + W, \quad W = \mathrm{left} + 1",
+    why="Cut on the wrong side of the diagonal, the triangle of −∞ loses its far corner: the far future is "
+    "seen again, and so is all of the past.",
+    mend="Mask p_i − j > left as well as j > p_i.",
+    hides_when="the sequence is no longer than the window",
+    source="huggingface/transformers#41228",
+    wrong={
+        "allow": lambda problem: joined(
+            limits_but(problem, "window")
+            | {"causal": (distances(problem) >= 0) | (distances(problem) < -_width(problem))}
+        )
+    },
+    applies=lambda problem: problem.causal and reaches(left_of(problem)),
+    witness=BEHIND,
+    blind_spot=Recipe(Tq=3, options={"causal": True, "window": (5, 0)}),
+)
+
+
+def limits_but(problem: Problem, kind: str) -> dict[str, Array]:
+    """All limits but that one."""
+    return {name: piece for name, piece in limits(problem).items() if name != kind}
+
+
 WINDOW_CENTRED = Mistake(
     id="window-centred",
     title="put half of the window on each side",
@@ -275,6 +320,29 @@ WINDOW_BY_ROW = Mistake(
         "allow": lambda problem: bounded(problem, *window_of(problem), distances(problem) - places(problem))
     },
     applies=lambda problem: has_window(problem) and bool((places(problem) != 0).any()),
+    witness=Recipe(Tq=2, Tk=6, options={"window": (1, 1)}),
+    blind_spot=Recipe(Tq=5, options={"window": (1, 1)}),
+)
+
+WINDOW_LEFT_BY_ROW = Mistake(
+    id="window-left-by-row",
+    title="let the window begin by the row number and end by the query's position",
+    formula=r"i - \mathrm{left} \le j \le p_i + \mathrm{right}",
+    why="The causal side knows about the cache, the other one does not: with a long cache the window reaches "
+    "back to its start.",
+    mend="Measure both sides from p_i, the position of the query.",
+    hides_when="the first query stands at 0",
+    source="trymirai/lalamo#200",
+    wrong={
+        "allow": lambda problem: replacing(
+            problem,
+            window=(problem.row_numbers[:, None] - np.arange(problem.Tk) <= left_of(problem))
+            & (distances(problem) >= (-np.inf if right_of(problem) is None else -(right_of(problem) or 0))),
+        )
+    },
+    applies=lambda problem: (
+        reaches(left_of(problem)) and right_of(problem) is not None and bool((places(problem) != 0).any())
+    ),
     witness=Recipe(Tq=2, Tk=6, options={"window": (1, 1)}),
     blind_spot=Recipe(Tq=5, options={"window": (1, 1)}),
 )
@@ -353,10 +421,13 @@ MISTAKES: tuple[Mistake, ...] = (
     WINDOW_BOTH_ONE_TOO_FEW,
     WINDOW_SIDES_SWAPPED,
     WINDOW_ON_BOTH_SIDES,
+    WINDOW_INSTEAD_OF_CAUSAL,
+    WINDOW_FLIPS_FAR_FUTURE,
     WINDOW_CENTRED,
     WINDOW_ZERO_AS_NONE,
     WINDOW_INVERTED,
     WINDOW_BY_ROW,
+    WINDOW_LEFT_BY_ROW,
     WINDOW_FROM_THE_END,
     WINDOW_IN_BLOCKS,
     WINDOW_ANOTHER_WIDTH,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import UnknownNameError
-from ..problem import Problem
 from .exercises import Exercise, read_exercise
 from .headers import Header, read_header
+
+if TYPE_CHECKING:
+    from ..problem import Problem
 
 THREE_TOKENS = ("scores", "asymmetry", "scaling", "softmax", "blend", "all-rows", "saturation", "causal")
 SETS = (("three-tokens", THREE_TOKENS),)
@@ -174,7 +177,7 @@ def _ids() -> str:
 
 
 def _packaged_set(name: str, exercise_names: tuple[str, ...]) -> ExerciseSet:
-    folder = resources.files(__package__) / "course" / name
+    folder = Path(__file__).with_name("course") / name
 
     def text_of(file: str) -> str:
         return (folder / file).read_text(encoding="utf-8")

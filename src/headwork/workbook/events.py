@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .course import ExerciseSet, Part
 from .exercises import Exercise
-from .judging import Judged
 from .questions import Question
 from .standing import Standing
+
+if TYPE_CHECKING:
+    from .judging import Judged  # marking, which the course can be listed without
 
 
 @dataclass(frozen=True)

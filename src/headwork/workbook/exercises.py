@@ -1,17 +1,22 @@
-"""An exercise is one Markdown file: what is given and asked in its header, the opening text below it."""
+"""An exercise is one Markdown file: what is given and asked in its header, the opening text below it.
+
+Reading it works nothing out, so that the course can be listed at once: see `worked_out`.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from ..diagnosis.typed import read_number
-from ..errors import HeadworkError
-from ..mechanism.tracing import Trace, trace
-from ..problem import Problem
 from .headers import Header, read_header
 from .questions import DIGITS, ExplainQuestion, NumberQuestion, Question, StepQuestion, Wrong
+
+if TYPE_CHECKING:
+    from ..mechanism.tracing import Trace
+    from ..problem import Problem
 
 KEBAB = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
 KINDS = "step, number, explain"
@@ -34,27 +39,41 @@ class Exercise:
     """One exercise.
 
     Fields
+    file       where it stands, for errors
     id         kebab-case; number: its place in its set; title and about: in a few words
     part       the part of the set that it belongs to
-    problem    the numbers it is about
+    given      the numbers it is about, as fields of Problem
     views      what stays in view; helpers: values that are given, such as "e¹ ≈ 2.718"
     questions  in order
     opening    Markdown, before the first question; recap: after the last
     source     where the mathematics comes from
     """
 
+    file: str
     id: str
     number: int
     title: str
     about: str
     part: str
-    problem: Problem
+    given: Mapping[str, Any]
     views: tuple[View, ...]
     helpers: str
     questions: tuple[Question, ...]
     opening: str
     recap: str
     source: str
+
+    @cached_property
+    def work(self) -> Trace:
+        """Its problem worked out, once. Raises FileError where its file asks for what is not there."""
+        from .opening import worked_out
+
+        return worked_out(self)
+
+    @property
+    def problem(self) -> Problem:
+        """The numbers it is about."""
+        return self.work.problem
 
     def to_dict(self) -> dict[str, Any]:
         """What a learner sees before the first question."""
@@ -85,17 +104,17 @@ def read_exercise(file: str, text: str) -> Exercise:
 
 
 def _exercise(header: Header, opening: str) -> Exercise:
-    problem, work = _problem(header)
     exercise = Exercise(
+        file=header.file,
         id=_id(header),
         number=header.whole("number", least=1),
         title=header.text("title"),
         about=header.text("about"),
         part=header.text("part"),
-        problem=problem,
-        views=_views(header, work),
+        given=header.take("problem", dict, "a table of the fields of Problem"),
+        views=_views(header),
         helpers=header.text("helpers", ""),
-        questions=header.tables("questions", lambda table: _question(table, work)),
+        questions=header.tables("questions", _question),
         opening=opening,
         recap=header.text("recap"),
         source=header.text("source"),
@@ -111,49 +130,21 @@ def _id(header: Header) -> str:
     return found
 
 
-def _problem(header: Header) -> tuple[Problem, Trace]:
-    table = header.take("problem", dict, "a table of the fields of Problem")
-    try:
-        problem = Problem.from_dict(table)
-        return problem, trace(problem)
-    except HeadworkError as error:
-        raise header.error("problem", f"cannot be worked: {error}".rstrip(".")) from None
-
-
-def _views(header: Header, work: Trace) -> tuple[View, ...]:
+def _views(header: Header) -> tuple[View, ...]:
     """`shows`: names, or tables with field and rows."""
     shown = header.take("shows", list, "a list of results to keep in view")
     tables = [{"field": item} if isinstance(item, str) else item for item in shown]
     return Header(header.file, header.place, {"shows": tables}).tables(
-        "shows", lambda table: _view(table, work)
+        "shows", lambda table: View(table.text("field"), table.wholes("rows"))
     )
 
 
-def _view(table: Header, work: Trace) -> View:
-    return View(_step(table, "field", work), _rows(table, "field", work))
-
-
-def _step(table: Header, key: str, work: Trace) -> str:
-    name = table.text(key)
-    if name not in work:
-        raise table.error(key, f"is {name!r}, which this problem does not have; it has {', '.join(work)}")
-    return name
-
-
-def _rows(table: Header, key: str, work: Trace) -> tuple[int, ...]:
-    rows = table.wholes("rows")
-    most = len(work[table.text(key)])
-    if any(row > most for row in rows):
-        raise table.error("rows", f"is {list(rows)}, and there are only {most} rows; they are counted from 1")
-    return rows
-
-
-def _question(table: Header, work: Trace) -> Question:
+def _question(table: Header) -> Question:
     common = {"id": _id(table), "prompt": table.text("prompt"), "hints": table.texts("hints")}
     match table.text("kind"):
         case "step":
-            step, rows = _step(table, "step", work), _rows(table, "step", work)
-            return StepQuestion(**common, step=step, rows=rows, digits=table.whole("digits", 0, DIGITS))  # type: ignore[arg-type]
+            step, rows, digits = table.text("step"), table.wholes("rows"), table.whole("digits", 0, DIGITS)
+            return StepQuestion(**common, step=step, rows=rows, digits=digits)  # type: ignore[arg-type]
         case "number":
             return _number_question(table, common)
         case "explain":
@@ -170,22 +161,12 @@ def _question(table: Header, work: Trace) -> Question:
 def _number_question(table: Header, common: dict[str, Any]) -> NumberQuestion:
     return NumberQuestion(
         **common,
-        answer=_typed(table, "answer"),
+        answer=table.text("answer"),
         source=table.text("source"),
         digits=table.whole("digits", 0, DIGITS),
-        within=read_number(_typed(table, "within")).value if "within" in table.table else None,
-        wrong=table.tables("wrong", lambda wrong: Wrong(_typed(wrong, "value"), wrong.text("says"))),
+        within=table.text("within", ""),
+        wrong=table.tables("wrong", lambda wrong: Wrong(wrong.text("value"), wrong.text("says"))),
     )
-
-
-def _typed(table: Header, key: str) -> str:
-    """A number as a learner would type it, so that its digits are kept and e^2 can be said."""
-    text = table.text(key)
-    try:
-        read_number(text)
-    except HeadworkError as error:
-        raise table.error(key, f"is no number: {error}".rstrip(".")) from None
-    return text
 
 
 def _check_questions(header: Header, questions: tuple[Question, ...]) -> None:

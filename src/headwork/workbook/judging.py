@@ -9,11 +9,10 @@ from typing import Any
 from ..diagnosis.marking import StepMark, mark
 from ..diagnosis.rounding import half_unit
 from ..diagnosis.typed import read_number
-from ..diagnosis.verdicts import FOLLOWS, NOT_RIGHT, RIGHT, SHORT, mark_number, short_note
+from ..diagnosis.verdicts import NOT_RIGHT, SHORT, mark_number, short_note
 from ..problem import Problem
 from .questions import NumberQuestion, StepQuestion
-
-COUNTS = (RIGHT, FOLLOWS)  # a result that follows from the learner's own step before has earned its mark
+from .standing import COUNTS
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,8 @@ def judge_number(question: NumberQuestion, answer: str) -> Judged:
     Special cases: `within` stands where the given helper values are themselves rounded.
     """
     typed = read_number(answer)
-    slack = max((question.within or 0) - half_unit(question.digits), 0)
+    within = read_number(question.within).value if question.within else 0
+    slack = max(within - half_unit(question.digits), 0)
     verdict = mark_number(read_number(question.answer).value, typed, question.digits, slack=slack)
     if verdict == NOT_RIGHT:
         known = (

@@ -52,8 +52,8 @@ class NumberQuestion:
     id      unique in the exercise; prompt: Markdown; hints: graded
     answer  the right number as it can be typed, such as "e^2"; source: where it comes from
     digits  after the point
-    within  how far an answer may be from the right one where the given helper values are themselves rounded
-            (None: half a unit of the last digit)
+    within  how far an answer may be from the right one where the given helper values are themselves rounded,
+            as it can be typed (empty: half a unit of the last digit)
     wrong   typical answers that are not right
     """
 
@@ -64,7 +64,7 @@ class NumberQuestion:
     answer: str
     source: str
     digits: int = DIGITS
-    within: float | None = None
+    within: str = ""
     wrong: tuple[Wrong, ...] = field(default=())
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from ..diagnosis.verdicts import NOT_RIGHT
 from ..errors import AnswerError
-from ..mechanism.tracing import trace
 from .answers import Table
 from .contents import listed
 from .course import exercises, set_of
@@ -155,7 +154,7 @@ class Session:
         return {one: latest[one.id] for one in before if isinstance(one, StepQuestion) and one.id in latest}
 
     def _empty_table(self, question: StepQuestion) -> Table:
-        work = trace(self._exercise.problem)
+        work = self._exercise.work
         shape = work[question.step].shape
         return Table(len(asked_rows(question, work)), shape[1] if len(shape) > 1 else 1)
 
@@ -233,7 +232,7 @@ class Session:
             yield Said("note", "Ours is above. Type y, n or partly, or skip.")
             return
         self._keep("solution")
-        lines = solution(question, self._exercise.problem)
+        lines = solution(question, self._exercise.work)
         if isinstance(question, ExplainQuestion):
             yield Said("ours", question.ours, "Ours")
             yield Said("note", "You can still write your own and compare, or skip.")

@@ -9,21 +9,20 @@ import numpy as np
 
 from ..mechanism.arithmetic import unshifted, worked
 from ..mechanism.numerals import number_text, subscript
-from ..mechanism.tracing import Trace, trace
-from ..problem import Problem
+from ..mechanism.tracing import Trace
 from .questions import ExplainQuestion, NumberQuestion, Question, StepQuestion
 
 
-def solution(question: Question, problem: Problem) -> tuple[str, ...]:
+def solution(question: Question, work: Trace) -> tuple[str, ...]:
     """The lines of the worked solution.
 
-    question  of an exercise; problem: its numbers
+    question  of an exercise; work: its problem worked out
     Raises nothing. Special cases: exponentials and their sums are worked without the maximum taken off, as
     the exercises do; the weights are the same.
     """
     match question:
         case StepQuestion():
-            return tuple(_lines(question, trace(problem)))
+            return tuple(_lines(question, work))
         case NumberQuestion():
             return (question.source.removeprefix("by hand: "),)
         case ExplainQuestion():
