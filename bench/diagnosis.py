@@ -16,8 +16,9 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import islice
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one process per core instead: set before NumPy loads
@@ -29,9 +30,9 @@ from startup import machine
 
 from headwork.arrays import DTYPES
 from headwork.diagnosis.consequences import consequences_of
-from headwork.diagnosis.diagnosing import Diagnosis, diagnose
-from headwork.diagnosis.plan import RIGHT, Hypothesis, compatible
-from headwork.diagnosis.search import applicable
+from headwork.diagnosis.diagnosing import Diagnosis, diagnose, worked
+from headwork.diagnosis.plan import RIGHT, Hypothesis
+from headwork.diagnosis.search import applicable, known_consequences
 from headwork.diagnosis.tolerance import in_dtype
 from headwork.errors import HeadworkError
 from headwork.mechanism.fields import canonical, in_kind
@@ -41,9 +42,12 @@ from headwork.mistakes.mistake import Mistake
 from headwork.problem import Problem
 
 RESULTS = Path(__file__).parent / "results"
-SINGLES = tuple(m for m in CATALOGUE if m.parameter is None and not m.narrow and not m.id.startswith("dropout"))
-PAIRS = tuple((a, b) for i, a in enumerate(SINGLES) for b in SINGLES[i + 1 :] if compatible((a, b)))
-PER_MISTAKE = 200  # problems on which each mistake shows
+SINGLES = tuple(
+    m for m in CATALOGUE if m.parameter is None and not m.narrow and not m.id.startswith("dropout")
+)
+COUNTED = frozenset(SINGLES)
+PER_MISTAKE = 100  # problems on which each mistake shows
+MANY_ANSWERS = 100  # wrong answers to the same problem
 PER_PROBLEM = 20  # answers to the same problem: what the problem gives is worked out once
 KINDS = ("noise", "permuted", "slips", "unrelated")
 STEPS = ("output", "weights", "logsumexp", "masked", "query_rotated", "key_rotated", "value_heads", "query")
@@ -52,21 +56,21 @@ STEPS = ("output", "weights", "logsumexp", "masked", "query_rotated", "key_rotat
 # --- what is drawn --------------------------------------------------------------------------------
 
 
-def visible(given: Problem, hypothesis: Hypothesis, step: str, digits: int) -> np.ndarray | None:
-    """What the mistakes give, rounded; None where that is right, or no number at all."""
+def visible(given: Problem, mistake: Mistake, step: str) -> Diagnosis | None:
+    """The diagnosis of what the mistake gives, rounded to 3 decimals; None where that is right, or no number at all."""
     try:
-        made = consequences_of(given, step, (RIGHT, hypothesis))
+        made = consequences_of(given, step, (RIGHT, (mistake,)))
     except KeyError:  # the problem has no such step
         return None
     right, wrong = (made.values[node] for node in made.node)
     if wrong.shape != right.shape or not np.isfinite(wrong).any():
         return None
-    answer = in_kind(given, step, np.round(wrong, digits))
-    return None if diagnose(given, answer, step, digits).verdict in ("right", "rounding", "invalid") else answer
+    found = diagnose(given, in_kind(given, step, np.round(wrong, 3)), step, 3)
+    return None if found.verdict in ("right", "rounding", "invalid") else found
 
 
-def drawn_for(mistake: Mistake, seed: int) -> tuple[Problem, str, np.ndarray] | None:
-    """A problem like the mistake's witness on which it shows, at the first of STEPS where it does."""
+def shown(mistake: Mistake, seed: int) -> Diagnosis | None:
+    """On a problem like the mistake's witness on which it shows, at the first of STEPS where it does."""
     for attempt in range(20):
         try:
             given = mistake.witness.draw(seed * 31 + attempt)
@@ -74,26 +78,24 @@ def drawn_for(mistake: Mistake, seed: int) -> tuple[Problem, str, np.ndarray] | 
             continue
         for step in STEPS:
             if mistake in applicable(given, step):
-                answer = visible(given, (mistake,), step, 3)
-                if answer is not None:
-                    return given, step, answer
+                found = visible(given, mistake, step)
+                if found is not None:
+                    return found
     return None
 
 
-def drawn_pair(seed: int) -> tuple[Hypothesis, Problem, np.ndarray]:
-    """A pair on a random problem where it shows: half of them listed in turn, half from what the problem can show."""
-    attempt = 0
-    while True:
-        dice = np.random.default_rng([seed, attempt])
-        given = problem(int(dice.integers(2**31)), least=3)
-        able = [mistake for mistake in applicable(given, "output") if mistake in SINGLES]
-        listed = PAIRS[(seed * 7919) % len(PAIRS)]
-        pair = listed if seed % 2 and attempt < 40 else tuple(able[i] for i in dice.choice(len(able), 2, replace=False))
-        attempt += 1
-        if all(mistake in able for mistake in pair) and compatible(pair):
-            answer = visible(given, pair, "output", 3)
-            if answer is not None:
-                return pair, given, answer
+def drawn_pairs(seed: int) -> Iterator[tuple[Hypothesis, Problem, np.ndarray]]:
+    """Random compatible pairs on one random problem, where they show."""
+    dice = np.random.default_rng(seed)
+    given = problem(int(dice.integers(2**31)), least=3)
+    made = known_consequences(given, "output", 2)
+    pairs = [i for i, h in enumerate(made.hypotheses) if len(h) == 2 and all(m in COUNTED for m in h)]
+    for index in dice.permutation(pairs)[: 3 * PER_PROBLEM]:
+        answer = in_kind(given, "output", np.round(made.values[made.node[index]], 3))
+        if not np.isfinite(answer).any() or np.allclose(answer, np.round(worked(given)["output"], 3)):
+            continue
+        if diagnose(given, answer, "output", 3).verdict not in ("right", "rounding", "invalid"):
+            yield made.hypotheses[index], given, answer
 
 
 # --- one piece of work of each run ----------------------------------------------------------------
@@ -125,11 +127,13 @@ def wrong_answers(seeds: Iterable[int]) -> Counter[str]:
     for seed in seeds:
         given = problem(seed, least=3)
         work = trace(given)
-        for index in range(PER_PROBLEM):
+        for index in range(MANY_ANSWERS):
             rng = np.random.default_rng([seed, index])
             step, digits = ("weights", "output")[index % 2], int(rng.choice([3, 4, 6]))
             kind, right = KINDS[index // 2 % len(KINDS)], work[step]
-            others = rng.permuted(right.ravel()).reshape(right.shape) + rng.normal(size=right.shape) * right.std()
+            others = (
+                rng.permuted(right.ravel()).reshape(right.shape) + rng.normal(size=right.shape) * right.std()
+            )
             answer = wrong_answer(rng, right, others, kind, digits)
             found = diagnose(given, answer, step, digits)
             counts["answers"] += 1
@@ -143,7 +147,9 @@ def wrong_answers(seeds: Iterable[int]) -> Counter[str]:
 
 def is_exactly(found: Diagnosis, answer: np.ndarray, digits: int) -> bool:
     """Whether the answer is a finding's numbers to the last digit, not merely within the tolerance."""
-    return any(np.allclose(np.round(f.values, digits), answer, atol=1e-9, equal_nan=True) for f in found.findings)
+    return any(
+        np.allclose(np.round(f.values, digits), answer, atol=1e-9, equal_nan=True) for f in found.findings
+    )
 
 
 def single_mistakes(seeds: Iterable[int]) -> Counter[str]:
@@ -151,18 +157,16 @@ def single_mistakes(seeds: Iterable[int]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for seed in seeds:
         mistake = SINGLES[seed // PER_MISTAKE]
-        drawn = drawn_for(mistake, seed)
-        if drawn is None:
+        found = shown(mistake, seed)
+        if found is None:
             counts[f"{mistake.id}: not drawn"] += 1
             continue
-        given, step, answer = drawn
-        found = diagnose(given, answer, step, 3)
         hit = any(mistake in reading for finding in found.findings for reading in finding.readings)
         counts[f"{mistake.id}: drawn"] += 1
         counts[f"{mistake.id}: {found.verdict if hit else 'missed'}"] += 1
         counts[f"{mistake.id}: set of {min(len(found.mistakes), 9)}"] += hit
         if not hit:
-            counts[f"missed {mistake.id}, seed {seed}, {step}: {found.verdict} {found.mistakes[:2]}"] += 1
+            counts[f"missed {mistake.id}, seed {seed}, {found.step}: {found.verdict} {found.mistakes[:2]}"] += 1
     return counts
 
 
@@ -170,16 +174,18 @@ def mistake_pairs(seeds: Iterable[int]) -> Counter[str]:
     """Pairs: found as such, or by an explanation with fewer mistakes that gives the same numbers."""
     counts: Counter[str] = Counter()
     for seed in seeds:
-        pair, given, answer = drawn_pair(seed)
-        found = diagnose(given, answer, "output", 3)
-        readings = [reading for finding in found.findings for reading in finding.readings]
-        simpler = min(map(len, readings), default=9) < 2 and is_exactly(found, canonical(given, "output", answer), 3)
-        hit = simpler or any(set(reading) == set(pair) for reading in readings)
-        counts["drawn"] += 1
-        counts[f"{'simpler' if simpler else 'hit' if hit else 'missed'}: {found.verdict}"] += 1
-        counts[f"set of {min(len(found.findings), 9)}"] += hit
-        if not hit:
-            counts[f"missed {pair[0].id} + {pair[1].id}, seed {seed}: {found.verdict} {found.mistakes[:2]}"] += 1
+        for pair, given, answer in islice(drawn_pairs(seed), PER_PROBLEM):
+            found = diagnose(given, answer, "output", 3)
+            readings = [reading for finding in found.findings for reading in finding.readings]
+            fewer = min(map(len, readings), default=9) < 2
+            simpler = fewer and is_exactly(found, canonical(given, "output", answer), 3)
+            hit = simpler or any(set(reading) == set(pair) for reading in readings)
+            counts["drawn"] += 1
+            counts[f"{'simpler' if simpler else 'hit' if hit else 'missed'}: {found.verdict}"] += 1
+            counts[f"set of {min(len(found.findings), 9)}"] += hit
+            if not hit:
+                names = " + ".join(mistake.id for mistake in pair)
+                counts[f"missed {names}, seed {seed}: {found.verdict} {found.mistakes[:2]}"] += 1
     return counts
 
 
@@ -188,9 +194,9 @@ def mistake_pairs(seeds: Iterable[int]) -> Counter[str]:
 Work = Callable[[Iterable[int]], Counter[str]]
 RUNS: dict[str, tuple[Work, int, int]] = {  # name -> (work, seeds for the goal, seeds handed over at a time)
     "right": (right_answers, 100_000 // PER_PROBLEM, 20),
-    "wrong": (wrong_answers, 100_000 // PER_PROBLEM, 10),
+    "wrong": (wrong_answers, 100_000 // MANY_ANSWERS, 2),
     "singles": (single_mistakes, len(SINGLES) * PER_MISTAKE, 25),
-    "pairs": (mistake_pairs, 20_000, 20),
+    "pairs": (mistake_pairs, 20_000 // PER_PROBLEM, 5),
 }
 
 
@@ -236,7 +242,10 @@ def spread(work: Work, seeds: range, chunk: int) -> Counter[str]:
 def interval(hits: int, trials: int) -> tuple[float, float]:
     """The 95 % interval of a share (Wilson 1927)."""
     z, p = 1.96, hits / trials
-    middle, spread_ = p + z * z / (2 * trials), z * math.sqrt(p * (1 - p) / trials + z * z / (4 * trials * trials))
+    middle, spread_ = (
+        p + z * z / (2 * trials),
+        z * math.sqrt(p * (1 - p) / trials + z * z / (4 * trials * trials)),
+    )
     return (middle - spread_) / (1 + z * z / trials), (middle + spread_) / (1 + z * z / trials)
 
 

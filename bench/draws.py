@@ -30,7 +30,7 @@ def options(dice: random.Random, H: int, Tk: int, D: int) -> dict[str, Any]:
 
 
 def recipe(dice: random.Random, least: int = 1) -> Recipe:
-    """Sizes from `least` to 6, in the ways people have them: a single head, heads, batches, packed, projected."""
+    """Sizes from `least` to 6, in the ways people have them: one head, heads, batches, packed, projected."""
     H, B = dice.choice([(None, None), (None, None), (2, None), (4, None), (2, 2)])
     Tq, Tk, D, Dv = (dice.randrange(least, 7) for _ in range(4))
     Tk = Tq if dice.random() < 0.5 else Tk

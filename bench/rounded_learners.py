@@ -16,6 +16,7 @@ import numpy as np
 
 from headwork import Problem, trace
 from headwork.diagnosis.rounding import error_bounds, half_unit
+from headwork.diagnosis.shifting import SUMS, unshifted
 from headwork.diagnosis.verdicts import FLOAT_NOISE
 
 RESULT = Path(__file__).parent / "results" / "rounded_learners.json"
@@ -36,7 +37,9 @@ def draw_problem(rng: np.random.Generator) -> dict:
     Tq, Tk, D, Dv = rng.integers(1, 5), rng.integers(1, 6), rng.choice([1, 2, 3, 4, 5, 8]), rng.integers(1, 4)
     H, Hkv = [(1, 1), (2, 2), (2, 1)][rng.choice(3, p=[0.7, 0.15, 0.15])]
     sometimes = lambda p=0.15: rng.random() < p  # noqa: E731
-    if sometimes(0.15):
+    if sometimes():
+        return draw_from_the_middle(rng, H, Tq, Tk, Dv)
+    if sometimes():
         E = rng.integers(1, 4)
         record = {
             "x": numbers(rng, max(Tq, Tk), E),
@@ -69,6 +72,18 @@ def draw_problem(rng: np.random.Generator) -> dict:
         record["chunks"] = [1, int(Tk) - 1]
     if sometimes():
         record["w_output"] = numbers(rng, H * Dv, 2)
+    return record
+
+
+def draw_from_the_middle(rng: np.random.Generator, H: int, Tq: int, Tk: int, Dv: int) -> dict:
+    """A problem that starts from scores, scaled or masked scores, of few or many decimals."""
+    start = str(rng.choice(["scores", "scaled", "masked"]))
+    scores = numbers(rng, H, Tq, Tk) if rng.random() < 0.5 else rng.normal(size=(H, Tq, Tk))
+    record = {"given": {start: scores}, "value": numbers(rng, H, Tk, Dv)}
+    if start == "scores":
+        record["head_dim"] = int(rng.choice([2, 3, 4]))
+    if start != "masked" and rng.random() < 0.5:
+        record["mask"] = np.where(rng.random((Tq, Tk)) < 0.2, -np.inf, np.round(rng.normal(size=(Tq, Tk)), 4))
     return record
 
 
@@ -116,9 +131,12 @@ class Learner:
 
     def work(self, p: Problem) -> dict:
         query, key, value = self.inputs(p)
-        outputs = [
-            self.head(p, h, query[h], key[h * p.Hkv // p.H], value[h * p.Hkv // p.H]) for h in range(p.H)
-        ]
+        of_head = [h * p.Hkv // p.H for h in range(p.H)]
+        if p.given is not None:
+            outputs = [self.from_scores(p, h, p.given[p.start][h], value[of_head[h]]) for h in range(p.H)]
+        else:
+            scores = [self.scores(p, query[h], key[of_head[h]]) for h in range(p.H)]
+            outputs = [self.from_scores(p, h, scores[h], value[of_head[h]]) for h in range(p.H)]
         answers = {name: np.stack(parts) for name, parts in self.answers.items()}
         if p.w_output is None:
             return answers | {"output": answers["blended"]}
@@ -143,14 +161,20 @@ class Learner:
             out[:, a], out[:, b] = x[:, a] * cos - x[:, b] * sin, x[:, a] * sin + x[:, b] * cos
         return out
 
-    def head(self, p: Problem, h: int, query: np.ndarray, key: np.ndarray, value: np.ndarray) -> np.ndarray:
-        places, back = np.arange(p.Tq) + p.Tk - p.Tq, None
-        back = places[:, None] - np.arange(p.Tk)
+    def scores(self, p: Problem, query: np.ndarray, key: np.ndarray) -> np.ndarray:
         if p.rope is not None:
-            query = self.write("query_rotated", self.turned(p, query, places))
+            query = self.write("query_rotated", self.turned(p, query, np.arange(p.Tq) + p.Tk - p.Tq))
             key = self.write("key_rotated", self.turned(p, key, np.arange(p.Tk)))
-        s = self.write("scores", query @ key.T)
-        s = self.write("scaled", s * self.factor(p))
+        return query @ key.T
+
+    def from_scores(self, p: Problem, h: int, s: np.ndarray, value: np.ndarray) -> np.ndarray:
+        back = np.arange(p.Tq)[:, None] + p.Tk - p.Tq - np.arange(p.Tk)
+        start = p.start if p.given is not None else "scores"
+        if start == "scores":
+            s = self.write("scores", s)
+            s = s * self.factor(p)
+        if start != "masked":
+            s = self.write("scaled", s)
         if p.softcap is not None:
             s = self.write("capped", p.softcap * np.tanh(s / p.softcap))
         allowed = np.ones((p.Tq, p.Tk), bool)
@@ -229,12 +253,11 @@ def compare(rng: np.random.Generator) -> tuple[dict, dict]:
     fields = dict(work.fields)
     errors = error_bounds(p, fields, digits)
     if not learner.shifts:
-        plain = np.exp(fields["masked"])
-        fields["exponentials"] = plain
-        fields["row_sum"] = plain.sum(axis=-1, keepdims=True) + (
-            0 if p.sink is None else np.exp(p.sink)[:, None, None]
-        )
-        errors |= {name: errors[f"{name}_unshifted"] for name in ("exponentials", "row_sum")}
+        plain = unshifted(p)
+        found = trace(plain).fields
+        bounds = error_bounds(plain, found, digits)
+        fields |= {name: found[name] for name in SUMS}
+        errors |= {name: bounds[name] for name in SUMS}
     used, widths = {}, {}
     for name, answer in answers.items():
         truth, tolerance = fields[name], np.maximum(errors[name], half_unit(digits))

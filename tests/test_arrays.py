@@ -43,7 +43,7 @@ def test_numbers_are_read_and_keep_their_kind(given, dtype, values):
 
 
 REFUSED = [
-    ([1, [2]], ShapeError, "query is ragged: its part 1 has one number and its part 2 has 1 entries"),
+    ([1, [2]], ShapeError, "query is ragged: its part 1 has one number and its part 2 has 1 entry"),
     ([[[1, 2]], [[1], [2]]], ShapeError, r"its part 1 has shape \(1, 2\) and its part 2 has shape \(2, 1\)"),
     ([1, True], NumberError, "mixes true/false with numbers"),
     (["one"], NumberError, "query holds 'one'"),

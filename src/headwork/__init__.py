@@ -1,4 +1,4 @@
-"""Headwork: work attention out by hand and in code, check every step, and name the mistake behind a wrong number.
+"""Headwork: work attention out by hand and in code, and hear which mistake is behind a wrong number.
 
 Names are loaded when they are first used, so that `import headwork` and the command line answer at once.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .diagnosis.blind import Blindspots, blindspots
+    from .diagnosis.diagnosing import Diagnosis, diagnose
     from .diagnosis.marking import Marking, mark
     from .errors import HeadworkError
     from .mechanism.tracing import Trace, trace
@@ -17,15 +18,28 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["Blindspots", "HeadworkError", "Marking", "Problem", "Trace", "blindspots", "mark", "trace"]
+__all__ = [
+    "Blindspots",
+    "Diagnosis",
+    "HeadworkError",
+    "Marking",
+    "Problem",
+    "Trace",
+    "blindspots",
+    "diagnose",
+    "mark",
+    "trace",
+]
 
 _HOMES = {
     "Blindspots": ".diagnosis.blind",
+    "Diagnosis": ".diagnosis.diagnosing",
     "HeadworkError": ".errors",
     "Marking": ".diagnosis.marking",
     "Problem": ".problem",
     "Trace": ".mechanism.tracing",
     "blindspots": ".diagnosis.blind",
+    "diagnose": ".diagnosis.diagnosing",
     "mark": ".diagnosis.marking",
     "trace": ".mechanism.tracing",
 }

@@ -136,7 +136,7 @@ def _shape(name: str, values: object) -> tuple[int, ...]:
 def _size_words(shape: tuple[int, ...]) -> str:
     if len(shape) > 1:
         return f"shape {shape}"
-    return f"{shape[0]} entries" if shape else "one number"
+    return f"{shape[0]} {'entry' if shape[0] == 1 else 'entries'}" if shape else "one number"
 
 
 def _leaves(values: object, depth: int) -> Iterator[object]:
@@ -155,8 +155,9 @@ def _number(name: str, value: object) -> float | int | bool:
         return value
     if isinstance(value, Real) and abs(cast("float", value)) <= sys.float_info.max:
         return float(value)
+    fault = "too large for float64" if isinstance(value, Real) else "not a number"
     raise NumberError(
-        f"{name} holds {shown(value)}, which is not a number of float64. Write numbers such as 2 or -0.5; "
+        f"{name} holds {shown(value)}, which is {fault}. Write numbers such as 2 or -0.5; "
         f'infinity and not-a-number are the words "inf", "-inf" and "nan".'
     )
 
@@ -169,7 +170,9 @@ def finite(name: str, value: object, *, above_zero: bool = False) -> float:
     array = as_floats(name, value)
     if array.shape != () or not np.isfinite(array) or (above_zero and array <= 0):
         wanted = "a finite number above 0" if above_zero else "one finite number"
-        raise OptionError(f"{name} is {shown(value)}; {wanted} was expected. Leave it out for the usual one.")
+        raise OptionError(
+            f"{name} is {shown(value)}; {wanted} was expected. Leave it out where none is meant."
+        )
     return float(array)
 
 
@@ -205,5 +208,5 @@ def shown(value: object) -> str:
     try:
         text = " ".join(_SHORT.repr(value).split())
     except Exception:  # a whole number of more than 4300 digits, a type whose own repr raises
-        return f"a {type(value).__name__}"
+        return f"a value of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -86,9 +86,11 @@ class Problem:
     chunks           lengths of the key parts, for online softmax and merging; they sum to Tk
     dtype            "float64", "float32", "float16" or "bfloat16": the arithmetic that is meant;
                      None takes the arrays' own (float64 for lists and whole numbers)
-    batch H Hkv Tq Tk D Dv single rows
+    batch H Hkv Tq Tk D Dv single
                      worked out, not given: the sizes, and whether the arrays had no H axis (results
                      then come back without one)
+    rows known       set for parts of a problem: its queries, where some are held (mechanism/sampling.py),
+                     and somebody's own results that stand for steps (mechanism/resuming.py)
 
     Special cases: Tq may be 0; Tk and D may not. NaN and infinities are allowed in the arrays (a
     masked key never leaks them), and have no place in scale, softcap, masks (but −inf), slopes.
@@ -135,6 +137,7 @@ class Problem:
     Dv: int | None = field(init=False)
     single: bool = field(init=False)
     rows: Array | None = field(init=False, default=None)
+    known: Mapping[str, tuple[Array, Array]] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         try:
@@ -191,7 +194,9 @@ class Problem:
         """The same problem in another arithmetic; numbers beyond its range are infinite there."""
         other = copy.copy(self)
         with np.errstate(over="ignore"):
-            arrays = {name: value.astype(dtype) for name in ARRAYS if (value := getattr(self, name)) is not None}
+            arrays = {
+                name: value.astype(dtype) for name in ARRAYS if (value := getattr(self, name)) is not None
+            }
             given = self.given and {step: array.astype(dtype) for step, array in self.given.items()}
         _set(other, dtype=dtype, given=given, **arrays)
         return other
@@ -626,7 +631,9 @@ def _window(asked: object) -> tuple[int | None, int | None]:
             f"window is {shown(asked)}; a pair (left, right) was expected: how many keys before and after "
             f"the query's own position it may see, null for no bound. (2, 0) is itself and two before."
         )
-    left, right = (None if _unbounded(side) else whole("window", side, least=0) for side in asked)
+    left, right = (
+        None if _unbounded(side) else whole("window (null: no bound)", side, least=0) for side in asked
+    )
     return left, right
 
 

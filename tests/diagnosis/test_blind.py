@@ -1,6 +1,7 @@
 """Blind spots: what is said to be hidden is hidden, and what is said to show is refused by the marker."""
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,6 +21,11 @@ KEY = [[1, 0, 0, 0], [0, 1, 1, 0], [2, 0, 0, 0]]
 THREE_TOKENS = {"query": QUERY, "key": KEY, "value": [[1, 0], [0, 1], [1, 1]]}
 CAPSTONE = {"query": [[2, 0]], "key": [[2, 0], [0, 2]], "value": [[1, 0], [0, 1]]}
 SCALE = {"scale-missing", "scale-d-k-instead-of-sqrt", "scale-inverted", "scale-zero", "scale-fourth-root"}
+
+
+@cache
+def of_three_tokens():
+    return blindspots(Problem(**THREE_TOKENS))
 
 
 def ids(blind):
@@ -62,7 +68,7 @@ def test_what_cannot_show_is_named(name, problem, hidden, source):
 
 
 def test_the_sizes_that_hide_it_are_given():
-    found = blindspots(Problem(**THREE_TOKENS))
+    found = of_three_tokens()
     assert "d_v = 2" in reason(found, "scale-by-value-width-unrooted")
     assert "√d_k = 2" in reason(found, "scale-by-value-width-unrooted")
 
@@ -103,7 +109,7 @@ def test_numbers_are_told_apart_where_they_are_far_from_each_other(a, b, apart, 
 
 
 def test_sure_is_the_tolerance_of_marking_and_half_a_unit():
-    # S/2 is exact here: half a unit of the third decimal is marked right, and half a unit may be lost in writing
+    # S/2 is exact here: half a unit of the third decimal is marked right, half may be lost in writing
     made = numbers_of(Problem(**THREE_TOKENS), "scaled", 3, ())
     assert np.allclose(made.sure, 0.001)
 
@@ -131,7 +137,7 @@ def test_a_causal_mask_over_a_square_hides_where_the_queries_stand():
 
 
 def test_mistakes_that_have_no_place_are_counted_elsewhere():
-    found = blindspots(Problem(**THREE_TOKENS))
+    found = of_three_tokens()
     assert "scale-given-ignored" in {mistake.id for mistake in found.elsewhere}  # no scale is given
     assert "scale-after-bias" in {mistake.id for mistake in found.elsewhere}  # no bias
 
@@ -152,7 +158,7 @@ def groups(found):
 
 def test_equal_sizes_cannot_be_told_apart_and_an_input_with_other_sizes_can():
     # Tk = Tq = 3: the same divisor
-    found = blindspots(Problem(**THREE_TOKENS))
+    found = of_three_tokens()
     group = next(
         g for g in found.alike if {"scale-by-key-count", "scale-by-query-count"} <= {m.id for m in g.mistakes}
     )
@@ -164,7 +170,7 @@ def test_equal_sizes_cannot_be_told_apart_and_an_input_with_other_sizes_can():
 
 def test_what_is_the_same_on_every_input_is_said_to_differ_at_another_step():
     # (softmax(S)/√d_k) V = (softmax(S) V)/√d_k, by algebra; the weights differ
-    found = blindspots(Problem(**THREE_TOKENS))
+    found = of_three_tokens()
     group = next(
         g for g in found.alike if {"scale-after-softmax", "scale-output"} <= {m.id for m in g.mistakes}
     )
@@ -175,7 +181,7 @@ def test_what_is_the_same_on_every_input_is_said_to_differ_at_another_step():
 
 
 def test_readings_of_one_record_are_always_the_same():
-    found = blindspots(Problem(**THREE_TOKENS))
+    found = of_three_tokens()
     assert any({"scale-d-k-instead-of-sqrt", "scale-twice"} <= set(always) for always in found.always)
     assert found.shows("scale-twice")
 
@@ -184,7 +190,7 @@ def test_readings_of_one_record_are_always_the_same():
 
 
 def test_a_nearby_input_shows_what_it_is_said_to():
-    found = blindspots(Problem(**THREE_TOKENS))
+    found = of_three_tokens()
     assert found.nearby
     for near in found.nearby:
         assert near.shows

@@ -247,7 +247,7 @@ def test_numbers_come_from_random_alone():
 
 
 def test_the_best_of_all_draws_is_taken():
-    # one pair can never be apart, so all 64 are looked at; to one decimal most of them leave other pairs together too
+    # one pair can never be apart, so all 64 are looked at; to one decimal most leave other pairs together too
     wanted = named("scale-missing", "scale-d-k-instead-of-sqrt", "scale-after-softmax", "scale-output")
     fresh = fresh_problem(THREE_TOKENS, 0, wanted, digits=1)
     assert fresh.shows == wanted

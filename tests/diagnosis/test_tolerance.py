@@ -92,6 +92,21 @@ def test_scores_given_in_thirds_move_the_weights_by_2p_1_minus_p_halves():
     assert 1 <= weight <= 1 + 2 * p * (1 - p) + (1 + p) / min(total, 1 + np.exp(-2 / 3)) + 1e-3
 
 
+def test_a_step_that_the_problem_starts_from_may_be_rounded_before_it_is_used():
+    # 1/3 − 0.7777: 0.333 − 0.778 = −0.445, though the sum is −0.44437; and from 0.333, e^0.333 is 1.395
+    problem = Problem(given={"scaled": [[1 / 3, 0.0]]}, mask=[[-0.7777, 0.0]])
+    assert mark(problem, {"biased": "-0.445 0"}, 3).is_right
+    assert not mark(problem, {"biased": "-0.446 0"}, 3).is_right
+    plain = Problem(given={"scaled": [[1 / 3, 0.0]]})
+    assert mark(plain, {"exponentials": "1.395 1"}, 3).is_right
+
+
+def test_float_noise_does_not_decide_a_tie():
+    # 1 + 9e-11 passes for 1.000, and half of 0.001 is dropped: 0.0005 and a little away
+    problem = Problem(given={"scaled": [[1 + 9e-11]]}, mask=[[0.0005]])
+    assert mark(problem, {"biased": "1.000"}, 3).is_right
+
+
 def test_numbers_of_any_size_are_decimals_or_not():
     assert is_decimal(np.array([0.245, 22175.0, 1e9 + 0.001, 1200.0]), 3).all()
     assert not is_decimal(np.array([1 / 3, np.exp(1), 0.0005]), 3).any()

@@ -151,8 +151,7 @@ def test_every_verb_is_documented(verb):
 def test_an_example_prints_what_the_document_says(capsys, monkeypatch, tmp_path, margin, line, output):
     """`...` stands for anything: where the file is, or the rest of a long answer."""
     monkeypatch.setenv("COLUMNS", "80")
-    for name in ("HOME", "XDG_DATA_HOME"):  # nobody's own progress
-        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("HEADWORK_PROGRESS", str(tmp_path / "progress.sqlite3"))  # nobody's own
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     monkeypatch.chdir(tmp_path)
     problem = re.search(r"cat problem.json\n *(.*)\n", PAGE).group(1)
@@ -234,6 +233,24 @@ def test_a_reader_that_has_seen_enough_is_no_failure():
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("verb", ["list", "show scores", "practice"])
+def test_closed_streams_are_no_fault(verb, tmp_path):
+    line = f"{shlex.join(command(*verb.split()))} <&- >&-"
+    settings = environment(HEADWORK_PROGRESS=str(tmp_path / "progress.sqlite3"))
+    done = subprocess.run(["sh", "-c", line], capture_output=True, env=settings)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")
+def test_a_full_disk_is_told_once():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command("show", "scores"), stdout=full, stderr=subprocess.PIPE, env=environment()
+        )
+    assert done.returncode == 2
+    assert done.stderr.decode() == "headwork: the output cannot be written: No space left on device.\n"
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,15 @@ def test_killed_in_the_middle_it_goes_on_with_nothing_lost(headwork, environment
     assert "✓ 0.245" in run.stdout
 
 
+@pytest.fixture
+def interruptible():
+    """Ctrl-C reaches what a test starts, also where the tests run in the background, where it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_keeps_everything_and_leaves_quietly(environment, file):
     started = process(environment, "practice", "asymmetry", typed=b"4\n0\nHalf a thought\n")
     wait_for(started, "Half a thought\n> ")
@@ -178,6 +187,13 @@ def test_the_end_of_input_is_a_polite_end(headwork):
     run = headwork("practice")
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.rstrip().endswith("Your answers are kept, and headwork practice goes on from here.")
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_list_fits(headwork, width):
+    lines = headwork("list", COLUMNS=str(width)).stdout.splitlines()
+    assert any("code-attention" in line for line in lines)
+    assert max(map(len, lines)) <= width
 
 
 def test_plain_has_nothing_that_only_eyes_can_read(headwork):

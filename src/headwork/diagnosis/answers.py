@@ -243,8 +243,9 @@ def _parts(sheet: _Sheet, values: object) -> Iterator[tuple[Index, object]]:
 def _part(sheet: _Sheet, part: Mapping[str, Any]) -> tuple[Index, object]:
     filled = [key for key in ("values", "value") if key in part]
     if not set(part) <= PLACE_KEYS or len(filled) != 1 or len(set(PLACES) & set(part)) > 1:
+        keys = f"the keys {', '.join(map(str, part))[:80]}" if part else "no keys"
         raise AnswerError(
-            f"an answer with the keys {', '.join(map(str, part))[:80]} cannot be read; "
+            f"an answer with {keys} cannot be read; "
             '{"row": 0, "values": […]}, {"entry": [0, 2], "value": 4} or {"values": [[…]]} was expected.'
         )
     key = next((key for key in PLACES if key in part), None)
@@ -292,13 +293,13 @@ def _entries(values: object) -> tuple[Entries | _Plain, str | None]:
     kept = getattr(values, "dtype", None)
     if isinstance(values, np.ndarray) and kept is not None and kept.kind in "OUT":
         return entries_from_array(values), None
-    array = _floats(values)
+    array = floats(values)
     if array.size == 0:
         raise AnswerError(f"The array has shape {array.shape}, so no entry; it needs at least one.")
     return _Plain(array.astype(np.float64)), array.dtype.name
 
 
-def _floats(values: Any) -> Array:
+def floats(values: Any) -> Array:
     """Numbers of an array; True and False, as of `allowed`, are 1 and 0. Raises AnswerError."""
     try:
         array = as_array("the answer", values)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
 from .plan import Call, Hypothesis, Plan, plan, plan_for
 from .reach import FINAL
+
+LARGE_NODE = 2**20  # bytes
 
 
 @dataclass(frozen=True)
@@ -62,10 +65,20 @@ class Nodes:
         for index, each in enumerate(ids):
             self.stack_of[each], self.row_of[each] = index, np.arange(len(each))
 
+    @cached_property
+    def is_large(self) -> bool:
+        """Whether one node is so large that no copy of it should be made."""
+        return max(stack[0].nbytes for stack in self.stacks) > LARGE_NODE
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether any of its nodes may be stacked with any other."""
+        return len(self.stacks) == 1 and not self.is_large
+
     def take(self, ids: Array) -> Array:
         """The nodes stacked, all of one shape; one row that broadcasts where they are all the same."""
         rows = self.row_of[ids]
-        stack = self.stacks[self.stack_of[ids[0]]]
+        stack: Array = self.stacks[self.stack_of[ids[0]]]
         if len(rows) == len(stack) and (rows == np.arange(len(rows))).all():
             return stack
         return stack[rows[0] : rows[0] + 1] if (rows == rows[0]).all() else stack[rows]
@@ -101,20 +114,20 @@ def execute(problem: Problem, step: str, made: Plan, known: dict[str, Array]) ->
             names = stage.step.writes
             fields |= results if stage.calls else {names[0]: fields[stage.step.reads[0]]}
     target = fields[made.target]
-    shape = target.stacks[target.stack_of[made.node[0]]].shape[1:]
-    node, values = _with_rewritten(problem, made, _as_one(target, shape))
+    node, values = _with_rewritten(problem, made, _as_one(target, _shape(problem, made, target)))
     return Consequences(step, made.hypotheses, node, values)
 
 
 def _with_rewritten(problem: Problem, made: Plan, values: Array) -> tuple[Array, Array]:
-    """Mistakes that solve another problem instead share nothing: each is run by itself, and gets a node of its own."""
-    others = [index for index, hypothesis in enumerate(made.hypotheses) if any(m.rewrite for m in hypothesis)]
-    if not others:
+    """Mistakes that solve another problem share nothing: each is run by itself and gets a node of its own."""
+    if not made.rewritten:
         return made.node, values
     node = made.node.copy()
-    node[others] = len(values) + np.arange(len(others))
-    results = (run_wrong(problem, made.hypotheses[index]).get(made.target) for index in others)
-    return node, np.concatenate([values, np.stack([_fitting(result, values.shape[1:]) for result in results])])
+    node[list(made.rewritten)] = len(values) + np.arange(len(made.rewritten))
+    results = (run_wrong(problem, made.hypotheses[index]).get(made.target) for index in made.rewritten)
+    return node, np.concatenate(
+        [values, np.stack([_fitting(result, values.shape[1:]) for result in results])]
+    )
 
 
 def _fitting(result: Array | None, shape: tuple[int, ...]) -> Array:
@@ -124,13 +137,23 @@ def _fitting(result: Array | None, shape: tuple[int, ...]) -> Array:
     return result.astype(np.float64).reshape(shape)
 
 
+def _shape(problem: Problem, made: Plan, target: Nodes) -> tuple[int, ...]:
+    """The field's full shape; a mask or a bias may be held smaller."""
+    if made.target in ("allowed", "bias"):
+        return problem.matrix_shape
+    shape: tuple[int, ...] = target.stacks[target.stack_of[made.node[0]]].shape[1:]
+    return shape
+
+
 def _as_one(target: Nodes, shape: tuple[int, ...]) -> Array:
     """All nodes in one array; a result of another shape explains nothing, so it is NaN throughout."""
-    if len(target.stacks) == 1:
+    if [stack.shape[1:] for stack in target.stacks] == [shape]:
         return target.stacks[0][target.row_of]
     values = np.full((len(target.row_of), *shape), np.nan)
     for index, stack in enumerate(target.stacks):
-        if stack.shape[1:] == shape:
+        if stack.ndim == values.ndim and all(
+            s in (1, n) for s, n in zip(stack.shape[1:], shape, strict=True)
+        ):
             members = target.stack_of == index
             values[members] = stack[target.row_of[members]]
     return values
@@ -143,26 +166,31 @@ def _run_stage(problem: Problem, calls: Sequence[Call], fields: dict[str, Nodes]
             results = call.version.run(problem, *inputs)
             results = results if isinstance(results, tuple) else (results,)
             for name, array in zip(call.step.writes, results, strict=False):
-                parts.setdefault(name, []).append((ids, _stacked(problem, name, array, len(ids))))
+                parts.setdefault(name, []).append((ids, stacked(problem, name, array, len(ids))))
     return {name: Nodes(each) for name, each in parts.items()}
 
 
 def _by_shape(call: Call, fields: dict[str, Nodes]) -> list[tuple[Array, list[Array]]]:
     """The call's inputs, split so that each group can be stacked: nearly always one group."""
     reads = [fields[name] for name in call.version.reads]
-    if all(len(each.stacks) == 1 for each in reads):
-        return [(call.nodes, [each.take(call.inputs[:, index]) for index, each in enumerate(reads)])]
-    kind = np.zeros(len(call.nodes), dtype=np.int64)
-    for index, each in enumerate(reads):
-        kind = kind * len(each.stacks) + each.stack_of[call.inputs[:, index]]
-    groups = [np.flatnonzero(kind == one) for one in dict.fromkeys(kind.tolist())]
+    rows_of_groups = [slice(None)] if all(each.is_plain for each in reads) else _groups(call, reads)
     return [
         (call.nodes[rows], [each.take(call.inputs[rows, index]) for index, each in enumerate(reads)])
-        for rows in groups
+        for rows in rows_of_groups
     ]
 
 
-def _stacked(problem: Problem, name: str, array: Array, count: int) -> Array:
+def _groups(call: Call, reads: Sequence[Nodes]) -> list[Any]:
+    """Rows of a call that go together: inputs of one shape, and of a large field (a whole K or V) one node, uncopied."""
+    kind = np.zeros(len(call.nodes), dtype=np.int64)
+    for index, each in enumerate(reads):
+        ids = call.inputs[:, index]
+        apart = ids if each.is_large else each.stack_of[ids]
+        kind = kind * (int(apart.max()) + 1) + apart
+    return [np.flatnonzero(kind == one) for one in dict.fromkeys(kind.tolist())]
+
+
+def stacked(problem: Problem, name: str, array: Array, count: int) -> Array:
     """A result with its axes complete and one row for each node, so that it stacks with the others."""
     axes = _axes(problem, name)
     if array.ndim <= axes:  # made from the problem alone, or from nothing that was stacked

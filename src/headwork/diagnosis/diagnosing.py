@@ -1,28 +1,32 @@
-"""Name the mistake behind somebody's numbers: the verdict, the explanations with their evidence, the hints."""
+"""Name the mistake behind somebody's numbers: verdict, explanations with their evidence, and hints."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ..arrays import DTYPES, Array, as_floats
+from ..arrays import DTYPES, Array
 from ..errors import AnswerError
 from ..mechanism.fields import axes_of, canonical, field_named
+from ..mechanism.resuming import resumed
 from ..mechanism.sampling import sample
 from ..mechanism.steps import STEPS
 from ..mechanism.tracing import Trace, run, seeds, trace
 from ..mistakes.wrong_run import run_wrong
-from ..problem import GIVEN, Problem, ignored_after
-from .answers import Answer, check_step, read_answers
+from ..problem import Problem
+from .answers import Answer, check_step, floats, read_answers
 from .consequences import Consequences
-from .large import by_rows_if_many, is_large, large_explanations, large_target
+from .following import OwnWork
+from .large import by_rows_if_many, explanations, is_large, is_wide, large_explanations, large_target
 from .places import entry_words
 from .plan import RIGHT, Hypothesis
-from .search import Finding, known_consequences, narrow_explanations, simple_explanations
+from .remembering import remembered
+from .rounding import half_unit
+from .search import Finding, known_consequences
+from .shifting import SUMS, unshifted, unshifted_rows
 from .slips import Slip, find_slips
 from .target import Target
 from .tolerance import Precision, array_precision, asked_precision, in_float64, typed_precision
@@ -31,6 +35,8 @@ from .wording import describe, finding_sentence
 
 MOST_SHOWN = 100_000  # entries that are listed one by one
 ROUNDED_SHARE = 0.25  # of the entries: rounding spares short decimals and zeros, but not three in four
+# what to believe first
+BEST = ("right", "rounding", "convention", "mistake", "slip", "consistent", "unexplained", "invalid")
 VERDICTS = ("right", "rounding", "convention", "slip", "mistake", "consistent", "unexplained", "invalid")
 
 
@@ -122,19 +128,22 @@ def diagnose(problem: Problem, values: Any, step: str = "output", digits: int | 
     """Which mistake gives these numbers, or which slip; or that they are right, rounded, or unexplained.
 
     problem  what was to be worked out
-    values   the numbers of one step, in the shape of the problem's arrays: an array, nested lists, or text, None
-             or "_" where not given; or {step: values} for several steps, of which the first wrong one is diagnosed
+    values   the numbers of one step, in the shape of the problem's arrays: an array, nested lists, or text,
+             None or "_" where not given; or {step: values} for several steps, of which the first wrong one is
+             diagnosed
     step     the field that they answer: "scores", "weights", "output", …
     digits   decimals asked for; None infers them from the numbers
 
-    Special cases: NaN and infinities are numbers like others; a shape that does not fit is the verdict "invalid".
+    Special cases: NaN and infinities are numbers like others; a shape that does not fit has the verdict
+    "invalid".
     Raises UnknownNameError for a step that does not exist, and what `trace` raises.
     Source: docs/diagnosis.md.
 
     >>> from headwork import Problem, diagnose
-    >>> problem = Problem(query=[[2, 0, 0, 0], [0, 2, 0, 0], [0, 2, 2, 0]], key=[[1, 0, 0, 0], [0, 1, 1, 0], [2, 0, 0, 0]])
+    >>> query, key = [[2, 0, 0, 0], [0, 2, 0, 0], [0, 2, 2, 0]], [[1, 0, 0, 0], [0, 1, 1, 0], [2, 0, 0, 0]]
+    >>> problem = Problem(query=query, key=key)
     >>> diagnose(problem, "2 0 4; 0 2 0; 0 4 0", step="scaled").mistakes
-    (('scale-missing',),)
+    (('scale-missing',), ('scale-after-softmax',))
     """
     if isinstance(values, Mapping) and "step" in values:
         step, values = str(values["step"]), {name: value for name, value in values.items() if name != "step"}
@@ -146,20 +155,18 @@ def diagnose(problem: Problem, values: Any, step: str = "output", digits: int | 
         answers = read_answers(work, values if several else {step: values})
     except AnswerError as error:
         return Diagnosis(problem, step, "invalid", (), (), RIGHT, (), str(error), "")
-    diagnoses: list[Diagnosis] = []
-    for index, answer in enumerate(answers):
-        diagnoses.append(_after(problem, work, answer, answers[:index], diagnoses, digits))
+    diagnoses = _in_order(problem, answers, digits)
     first = next((each for each in diagnoses if each.verdict != "right"), diagnoses[-1])
     return replace(first, steps=tuple(diagnoses)) if several else first
 
 
 def diagnose_array(problem: Problem, values: Any, step: str, digits: int | None) -> Diagnosis:
-    """The diagnosis of an array that answers a large problem: not every step is kept, and no slips are looked for."""
+    """The diagnosis of an array for a large problem: not every step is kept, no slips are looked for."""
     probe = sample(problem, np.arange(1))
     shown = Trace(probe, run(probe, seeds(probe)))
     try:
         check_step(shown, step)
-        array = as_floats("the answer", values)
+        array = floats(values)
         expected = list(shown[step].shape)
         expected[-1 if axes_of(problem, step)[-1] == "Tq" else -2] = problem.Tq
         if list(array.shape) != expected:
@@ -176,86 +183,127 @@ def diagnose_array(problem: Problem, values: Any, step: str, digits: int | None)
     return found or _result(target, "unexplained", precision.why, _unexplained(target))
 
 
-def _after(
-    problem: Problem,
-    work: Trace,
-    answer: Answer,
-    earlier: Sequence[Answer],
-    found: Sequence[Diagnosis],
-    digits: int | None,
-) -> Diagnosis:
-    """The diagnosis of one step: what it adds to what it inherits from the learner's own earlier step."""
-    own = diagnose_answer(problem, work, answer, digits)
-    source = next((e for e in reversed(earlier) if e.step in GIVEN and e.given.all()), None)
-    if (
-        own.verdict == "right"
-        or source is None
-        or all(each.verdict == "right" and not each.follows for each in found)
-    ):
-        return own
-    resumed = resume(problem, work, source)
-    added = diagnose_answer(resumed, worked(resumed), answer, digits)
+def _in_order(problem: Problem, answers: Sequence[Answer], digits: int | None) -> list[Diagnosis]:
+    """Each step's diagnosis: what it adds to what it inherits from somebody's own earlier steps."""
+    own = OwnWork(problem, worked(problem).fields)
+    source, diagnoses = "", []
+    for answer in answers:
+        found = _after(problem, own, source, answer, digits)
+        own.known |= found.problem.known or {}  # which maximum they subtracted
+        own.add(answer, worked(found.problem)[answer.step], precision_of(problem, answer, digits))
+        source = answer.step if source or found.verdict != "right" else ""
+        diagnoses.append(replace(found, problem=problem))
+    return diagnoses
+
+
+def _after(problem: Problem, own: OwnWork, source: str, answer: Answer, digits: int | None) -> Diagnosis:
+    """What a step adds, if an earlier one was not right; else what is behind it at all."""
+    found = _in_some_way(problem, answer, digits)
+    if found.verdict == "right" or not source:
+        return found
+    added = _in_some_way(resumed(problem, own.known), answer, digits)
     if added.verdict == "right":
-        says = f"This follows from your own {field_named(source.step).title}."
+        says = f"This follows from your own {field_named(source).title}."
         return replace(added, follows=True, sentence=says)
-    return added if added.verdict != "unexplained" else own
+    return min(added, found, key=_doubt)
 
 
-def resume(problem: Problem, work: Trace, answer: Answer) -> Problem:
-    """The problem that is left once somebody's own numbers stand at a step."""
-    step = answer.step
-    record = {name: value for name, value in problem.to_dict().items() if name not in ignored_after(step)}
-    record |= {"given": {step: canonical(problem, step, answer.values)}, "head_dim": problem.D}
-    if "value_repeated" in work:
-        record["value"] = work.fields["value_repeated"]
-    for name in ("heads", "kv_heads", "query", "key", "x", "x_key", "rope"):
-        record.pop(name, None)
-    if problem.single:
-        record["given"] = {step: answer.values}
-        record["value"] = work["value_repeated"] if "value_repeated" in work else None
-    return Problem.from_dict(record)
+def _in_some_way(problem: Problem, answer: Answer, digits: int | None) -> Diagnosis:
+    """The best diagnosis among the ways of working that are all right."""
+    ways = [problem, *_other_ways(problem, answer, digits)]
+    if len(ways) > 1:
+        precision = precision_of(problem, answer, digits)
+        ways = [way for way in ways if target_of(way, answer, precision).is_right][:1] or ways
+    return min((diagnose_answer(way, answer, digits) for way in ways), key=_doubt)
 
 
-@lru_cache(maxsize=32)
+def _other_ways(problem: Problem, answer: Answer, digits: int | None) -> Iterator[Problem]:
+    """Of the exponentials: with nothing subtracted from any row, and from those where that is nearer."""
+    if answer.step not in SUMS or "exponentials" in (problem.known or {}):
+        return
+    precision, plain = precision_of(problem, answer, digits), unshifted(problem)
+    yield plain
+    ways = [target_of(way, answer, precision) for way in (problem, plain)]
+    agrees = [each.given & each.same(each.right, each.tolerance) for each in ways]
+    rows = unshifted_rows(ways[0].values, (ways[0].right, ways[1].right), (agrees[0], agrees[1]))
+    if rows.any() and not rows.all():
+        top = worked(problem).fields["row_max"]
+        yield resumed(problem, {"row_max": (np.where(rows, 0, top), np.zeros(top.shape))})
+
+
+def _doubt(diagnosis: Diagnosis) -> tuple[int, int, int]:
+    """The smaller, the better it explains: by verdict, by how many mistakes it takes, by what is wrong."""
+    sizes = [len(reading) for finding in diagnosis.findings for reading in finding.readings]
+    return (
+        BEST.index(diagnosis.verdict),
+        min(sizes, default=len(diagnosis.after)),
+        len(diagnosis.wrong),
+    )
+
+
+@remembered(lambda work: sum(array.nbytes for array in work.fields.values()))
 def worked(problem: Problem) -> Trace:
     """The problem in float64, kept: several answers to it are usual."""
     return trace(in_float64(problem))
 
 
-@lru_cache(maxsize=32)
+@remembered(lambda found: sum(array.nbytes for array in found.values()))
 def known_tolerances(problem: Problem, precision: Precision) -> Mapping[str, Array]:
     """The tolerance at every step, kept."""
     work = worked(problem)
     return precision.tolerances(work.problem, work.fields)
 
 
-def diagnose_answer(problem: Problem, work: Trace, answer: Answer, digits: int | None) -> Diagnosis:
+def diagnose_answer(problem: Problem, answer: Answer, digits: int | None) -> Diagnosis:
     """The diagnosis of one answer to one step of a problem that is worked out."""
     precision = precision_of(problem, answer, digits)
-    target = target_of(problem, work, answer, precision)
+    target = target_of(problem, answer, precision)
     is_short = target.given.sum() < answer.given.sum()
     if is_short and target.is_right:
         says = f"Right so far: give {precision.digits} digits after the point."
         return _result(target, "rounding", precision.why, says)
-    return diagnose_target(target, precision.why)
+    is_array = digits is None and answer.dtype is not None and precision.digits is not None
+    exact = _as_computed(problem, answer, target) if is_array else None
+    return exact or diagnose_target(target, precision.why)
+
+
+def _as_computed(problem: Problem, answer: Answer, rounded: Target) -> Diagnosis | None:
+    """What gives exactly the short decimals of an array, unless they are the right numbers, rounded.
+
+    Equal weights are 0.2 each and a lost row is 0: to one digit, nearly everything is near.
+    """
+    assert rounded.digits is not None
+    half = np.full(rounded.right.shape, half_unit(rounded.digits))
+    if rounded.matches(rounded.right, half):
+        return None
+    dtype = array_dtype(problem, answer)
+    why = f"judged as {dtype} arithmetic, as these are exactly the numbers that a rule gives"
+    target = target_of(problem, answer, Precision(None, dtype, why))
+    found = None if target.is_right else _explained(target, why, explanations(target))
+    return None if found is not None and found.verdict == "rounding" and rounded.is_right else found
 
 
 def precision_of(problem: Problem, answer: Answer, digits: int | None) -> Precision:
-    """How precisely an answer is judged: as asked, else by how it was written, or by the coarser arithmetic."""
+    """How precisely an answer is judged: as asked, else as it was written, or by the coarser arithmetic."""
     if digits is not None:
         return asked_precision(digits)
     if answer.dtype is None:
         return typed_precision()
-    kinds = (problem.dtype.name, answer.dtype)
-    return array_precision(answer.values, max(kinds, key=list(DTYPES).index))
+    return array_precision(answer.values, array_dtype(problem, answer))
 
 
-def target_of(problem: Problem, work: Trace, answer: Answer, precision: Precision) -> Target:
-    """What is to be explained. Entries that are right so far, with fewer digits than asked, are left out of it."""
-    step = answer.step
+def array_dtype(problem: Problem, answer: Answer) -> str:
+    """The coarser arithmetic of the problem's and the answer's."""
+    names = list(DTYPES)
+    return names[max(names.index(problem.dtype.name), names.index(answer.dtype or "float64"))]
+
+
+def target_of(problem: Problem, answer: Answer, precision: Precision) -> Target:
+    """What is to be explained. Entries that are right so far, with fewer digits than asked, are left out."""
+    step, work = answer.step, worked(problem)
     tolerance = known_tolerances(problem, precision)[step]
     values = canonical(problem, step, answer.values)
-    right = work.fields[step].astype(np.float64)
+    right = np.broadcast_to(work.fields[step], values.shape).astype(np.float64)
     tolerance = tolerance + FLOAT_NOISE * np.abs(np.where(np.isfinite(right), right, 0))
     verdicts = judge(values, right, tolerance, canonical(problem, step, answer.places), precision.digits)
     given = canonical(problem, step, answer.given) & (verdicts != SHORT)
@@ -263,13 +311,14 @@ def target_of(problem: Problem, work: Trace, answer: Answer, precision: Precisio
     def slack(other: Problem, fields: Mapping[str, Array]) -> Array:
         if precision.digits is None:
             return tolerance
-        return precision.tolerances(other, _shaped_like(work.fields, fields))[step]
+        own = precision.tolerances(other, _shaped_like(work.fields, fields))[step]
+        return np.where(np.isfinite(own), own, tolerance)  # an overflow elsewhere leaves nothing to bound by
 
     return Target(problem, step, values, given, right, slack, tolerance, precision.digits)
 
 
 def _shaped_like(right: Mapping[str, Array], wrong: Mapping[str, Array]) -> dict[str, Array]:
-    """A wrong pipeline's fields in float64; one of another shape (a sum over columns) gives way to the right one."""
+    """A wrong pipeline's fields in float64; one of another shape (a sum over columns): the right one."""
     return {
         name: array
         if array.dtype == bool or name not in wrong or wrong[name].shape != array.shape
@@ -279,46 +328,54 @@ def _shaped_like(right: Mapping[str, Array], wrong: Mapping[str, Array]) -> dict
 
 
 def diagnose_target(target: Target, assumed: str) -> Diagnosis:
-    """The diagnosis of one step's numbers: right, one mistake, rounding, more mistakes, slips, or none of these."""
+    """The diagnosis of one step's numbers: right, one mistake, rounding, more mistakes, slips, or none."""
     if target.is_right:
         return _result(target, "right", assumed, "This is right.")
+    simple = explanations(target)
     return (
-        _explained(target, assumed, simple_explanations(target))
+        _explained(target, assumed, [finding for finding in simple if finding.exact])
         or _rounded(target, assumed)
-        or _explained(target, assumed, by_rows_if_many(target))
+        or _joint(target, assumed, simple)
         or _slipped(target, assumed)
         or _coarse(target, assumed)
         or _result(target, "unexplained", assumed, _unexplained(target))
     )
 
 
+def _joint(target: Target, assumed: str, simple: Sequence[Finding]) -> Diagnosis | None:
+    """Two mistakes or more, where they give the numbers to the last digit; else one that rounding allows; else two."""
+    joint = by_rows_if_many(target)
+    exact = [finding for finding in joint if finding.exact and finding.named]
+    return _explained(target, assumed, exact or simple or joint)
+
+
 def _explained(target: Target, assumed: str, findings: Sequence[Finding]) -> Diagnosis | None:
     """The findings, best evidence first; where none is sure, a slip in a few entries is said beside them."""
     if not findings:
         return None
-    best = tuple(sorted(findings, key=lambda finding: -finding.bits))
+    best = tuple(sorted(findings, key=lambda finding: (finding.is_narrow, -finding.bits)))
+    if best[0].is_narrow:
+        what = describe(target.problem, best[0].readings[0], best[0].theta)
+        return _result(target, "rounding", assumed, f"This is right but for rounding: you {what}.", best)
     verdict, sentence = _verdict(best), finding_sentence(target.problem, best[0])
-    slips = find_slips(target, run_wrong(target.problem, RIGHT), target.right) if verdict == "consistent" else ()
+    slips = (
+        find_slips(target, run_wrong(target.problem, RIGHT), target.right) if verdict == "consistent" else ()
+    )
     if slips:
         sentence = f"{sentence} Or a slip: {slips[0].says}."
     return _result(target, verdict, assumed, sentence, best, slips)
 
 
 def _rounded(target: Target, assumed: str) -> Diagnosis | None:
-    """Right but for rounding: fewer digits on the way than were asked, or exactly what fewer bits give."""
-    if target.digits is not None:
-        return _within(target, assumed, fewer_digits(target.digits))
-    findings = narrow_explanations(target)
-    if not findings:
-        return None
-    says = f"This is right but for rounding: you {describe(target.problem, findings[0].readings[0])}."
-    return _result(target, "rounding", assumed, says, findings)
+    """Right but for rounding to fewer digits on the way than were asked."""
+    return None if target.digits is None else _within(target, assumed, fewer_digits(target.digits))
 
 
 def fewer_digits(digits: int) -> Iterator[tuple[Precision, str]]:
     """Down to two digits: with one, nearly everything is near."""
     for count in range(digits - 1, 1, -1):
-        yield asked_precision(count), f"it is what comes out if results are rounded to {count} digits on the way"
+        what = f"it is what comes out if results are rounded to {count} digits on the way"
+        yield asked_precision(count), what
 
 
 def _coarse(target: Target, assumed: str) -> Diagnosis | None:
@@ -330,7 +387,10 @@ def _coarse(target: Target, assumed: str) -> Diagnosis | None:
     if target.digits is not None or off.sum() < ROUNDED_SHARE * target.given.sum():
         return None
     names = list(DTYPES)[list(DTYPES).index(target.problem.dtype.name) + 1 :]
-    return _within(target, assumed, ((Precision(None, name, ""), f"the error is what {name} arithmetic makes") for name in names))
+    arithmetics = (
+        (Precision(None, name, ""), f"the error is what {name} arithmetic makes") for name in names
+    )
+    return _within(target, assumed, arithmetics)
 
 
 def _within(target: Target, assumed: str, precisions: Iterable[tuple[Precision, str]]) -> Diagnosis | None:
@@ -376,9 +436,9 @@ def wrong_entries(target: Target) -> tuple[tuple[int, ...], ...]:
 
 
 def slips_after(target: Target) -> tuple[Hypothesis, tuple[Slip, ...]]:
-    """The slips that explain the answer: alone, else after the one mistake that leaves the fewest wrong entries."""
+    """The slips that explain the answer: alone, else after the mistake that leaves the fewest wrong entries."""
     alone = find_slips(target, run_wrong(target.problem, RIGHT), target.right)
-    if alone:
+    if alone or is_wide(target):
         return RIGHT, alone
     made = known_consequences(target.problem, target.step, 1)
     for index in _nearest(target, made):
@@ -391,7 +451,7 @@ def slips_after(target: Target) -> tuple[Hypothesis, tuple[Slip, ...]]:
 
 
 def _nearest(target: Target, made: Consequences) -> list[int]:
-    """The mistakes that agree with more than half of the given entries, and with more than the right pipeline does."""
+    """The mistakes that agree with more than half of the given entries, and with more than the right way."""
     agree = target.same(made.values, target.tolerance) | ~target.given
     counts = agree.reshape(len(agree), -1).sum(axis=-1)[made.node]
     blank = int((~target.given).sum())
@@ -400,20 +460,25 @@ def _nearest(target: Target, made: Consequences) -> list[int]:
 
 
 def _slip_sentence(target: Target, after: Hypothesis, slips: tuple[Slip, ...]) -> str:
-    entries = {slip.entries for slip in slips}
-    hint = slips[0].says if len(slips) == len(entries) == 1 else "; or ".join(slip.says for slip in slips[:3])
-    first = (
-        f"All but a few entries are what you get if you {describe(target.problem, after)}; beyond that, "
-        if after
-        else ""
-    )
-    return f"{first}{hint}." if first else f"{hint[0].upper()}{hint[1:]}."
+    """What each wrong entry may have come from, at most two readings of each."""
+    by_entry: dict[tuple[tuple[int, ...], ...], list[str]] = {}
+    for slip in slips:
+        by_entry.setdefault(slip.entries, []).append(slip.says)
+    hint = "; and ".join(", or ".join(readings[:2]) for readings in by_entry.values())
+    if after:
+        what = describe(target.problem, after)
+        return f"These are the numbers of somebody who {what}, but for a slip: {hint}."
+    return f"{hint[0].upper()}{hint[1:]}."
 
 
 def _unexplained(target: Target) -> str:
+    """How many entries are not right, and that no reason was found."""
     given = int(target.given.sum())
     wrong = int((target.given & ~target.same(target.right, target.tolerance)).sum())
+    if given == 1:
+        nothing = "nothing in the catalogue gives this number: no mistake, and no two together"
+        return f"This entry is not right, and {nothing}."
     return (
-        f"{wrong} of {given} entries {'is' if wrong == 1 else 'are'} not right, and nothing in the catalogue gives "
-        f"these numbers: no mistake, no two together, and no slip in a few entries."
+        f"{wrong} of {given} entries {'is' if wrong == 1 else 'are'} not right, and nothing in the catalogue "
+        f"gives these numbers: no mistake, no two together, and no slip in a few entries."
     )

@@ -27,14 +27,14 @@ from .plan import RIGHT, Hypothesis, Plan, plan_for
 from .reach import FINAL, reaches
 from .rounding import half_unit
 from .search import MOST_ENTRIES
+from .shifting import SUMS, unshifted
 from .tolerance import DIGITS, Precision, decimal_places, in_float64
-from .verdicts import STANDS_FOR_INFINITY, SUMS
+from .verdicts import STANDS_FOR_INFINITY
 
 NARROW = ("float16", "bfloat16", "float32")
 # limits on which keys may be seen, and copies of the problem's own arrays: no numbers that somebody works out
 NOT_ASKED = (*INPUTS, "allowed", "bias", "part_output", "part_logsumexp")
 MOST_PLACES = 3  # decimals of the problem's own numbers, up to which it is one that people work by hand
-OVERFLOW = 700.0  # e^709 is the last that float64 can hold
 FIRST_LOOK = 8  # entries that are compared first: most numbers that differ do so there
 
 
@@ -155,13 +155,17 @@ def _accepted(
 
     Exponentials and their sums count with the row's maximum subtracted, and without.
     """
-    tolerances = Precision(digits, problem.dtype.name, "").tolerances(exact, fields)
-    ways = {step: fields[FINAL.get(step, step)]}
-    if step in SUMS and f"{step}_unshifted" in tolerances:
-        ways[f"{step}_unshifted"] = ways[step] * np.exp(np.minimum(fields["row_max"], OVERFLOW))
+    precision = Precision(digits, problem.dtype.name, "")
+    ways = [(exact, fields)]
+    if step in SUMS:
+        plain = unshifted(exact)
+        ways.append((plain, run(plain, seeds(plain))))
     accepted = []
-    for name, values in ways.items():
-        tolerance = np.nan_to_num(tolerances[name])
+    for way, found in ways:
+        values, tolerance = (
+            found[FINAL.get(step, step)],
+            np.nan_to_num(precision.tolerances(way, found)[step]),
+        )
         sure = tolerance + (tolerance if digits is None else half_unit(digits))
         accepted.append((values.ravel(), np.broadcast_to(sure, values.shape).ravel()))
     return accepted

@@ -52,7 +52,7 @@ def entry_bits(answer: Array, right: Array, tolerance: Array) -> Array:
 
 
 def length_bits(answer: Array, right: Array) -> Array:
-    """How many bits a value can carry: its significant digits and its sign, or which right entry it copies."""
+    """How many bits a value can carry: its significant digits and sign, or which right entry it copies."""
     digits = np.full(answer.shape, 17)
     with np.errstate(all="ignore"):
         exponent = np.floor(np.log10(np.abs(np.where(answer == 0, 1, answer))))
@@ -73,4 +73,4 @@ def _least_telling(bits: Array, given: Array, freedom: Array) -> float:
 
 
 def _same(a: Array, b: Array) -> Array:
-    return (a == b) | (np.isnan(a) & np.isnan(b))
+    return np.asarray((a == b) | (np.isnan(a) & np.isnan(b)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -11,7 +10,9 @@ from ..arrays import Array
 from ..mistakes.mistake import Mistake
 from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
+from .consequences import stacked
 from .reach import FINAL
+from .remembering import remembered
 from .target import Target
 
 STARTS = 3  # the nearest values of the grid, from which the search refines
@@ -19,6 +20,7 @@ ROUNDS = 8  # Gauss–Newton halves the distance at the very least; 8 rounds rea
 WIDER = (
     4.0  # times the right result's tolerance: what a start may miss the answer by where the rule hardly moves
 )
+TRIED, NEAR, NEARER = 3, 30.0, 10.0  # after 3 rounds within 30 tolerances, or 10 times nearer: or it is given up
 FAR = 1e100  # a symbol where a number was expected: farther than any number is, and its square is finite
 NUDGE = 1e-6  # relative step of the numeric derivative
 
@@ -40,24 +42,23 @@ def solve(target: Target, family: Mistake) -> tuple[Solution, ...]:
     starts = _starts(target, grid, values, parameter.whole)
     if starts.size and not parameter.whole:
         starts = np.concatenate([_refined(target, family, starts), starts])
-    for theta in starts[np.argsort(_misfits(target, family, starts))][:1] if starts.size else ():
-        found = _checked(target, family, float(theta))
-        right = parameter.right(target.problem)
-        if found is not None and not (right is not None and abs(found.theta - right) <= found.error):
-            return (found,)
-    return ()
+    if not starts.size:
+        return ()
+    best = starts[np.argmin(_misfits(target, family, starts))]
+    found = _checked(target, family, float(best))
+    return () if found is None else (found,)
 
 
-@lru_cache(maxsize=256)
+@remembered(lambda made: made[1].nbytes)
 def grid_values(problem: Problem, step: str, family: Mistake) -> tuple[Array, Array]:
-    """The numbers that are tried first, in order, and the field under each: they do not depend on the answer."""
+    """The numbers that are tried first, in order, and the field under each, whatever the answer is."""
     assert family.parameter is not None
     grid = np.unique(np.array(family.parameter.values(problem), dtype=np.float64))
     return grid, _field(problem, step, family, grid) if grid.size else np.zeros((0, 1))
 
 
 def _starts(target: Target, grid: Array, values: Array, whole: bool) -> Array:
-    """Grid values from which the answer is in reach: nearer, in every entry, than the neighbouring grid values are."""
+    """Grid values from which the answer is in reach: nearer, in every entry, than their neighbours are."""
     if grid.size == 0 or values.shape[1:] != target.values.shape:
         return grid[:0]
     with np.errstate(all="ignore"):  # symbols where numbers are due: not in reach, or equal
@@ -77,8 +78,8 @@ def _starts(target: Target, grid: Array, values: Array, whole: bool) -> Array:
 def _field(problem: Problem, step: str, family: Mistake, theta: Array) -> Array:
     """The field under each θ, shape (θ, *field)."""
     lead = theta.reshape(-1, *(1,) * (len(problem.batch) + 3))
-    values = run_wrong(problem, (family,), lead)[FINAL.get(step, step)]
-    return np.broadcast_to(values, (theta.size, *values.shape[1:]))
+    name = FINAL.get(step, step)
+    return stacked(problem, name, run_wrong(problem, (family,), lead)[name], theta.size)
 
 
 def _values(target: Target, family: Mistake, theta: Array) -> Array:
@@ -96,35 +97,50 @@ def _residuals(target: Target, values: Array) -> Array:
 
 
 def _misfits(target: Target, family: Mistake, theta: Array) -> Array:
-    return np.abs(_residuals(target, _values(target, family, theta))).max(axis=-1)
+    return np.asarray(np.abs(_residuals(target, _values(target, family, theta))).max(axis=-1))
 
 
 def _refined(target: Target, family: Mistake, theta: Array) -> Array:
-    """Gauss–Newton in one variable, all starts at once."""
-    for _ in range(ROUNDS):
+    """Gauss–Newton in one variable, all starts at once; given up where it comes no nearer."""
+    first = np.inf
+    for turn in range(ROUNDS):
         here = _residuals(target, _values(target, family, theta))
-        slope = (_residuals(target, _values(target, family, theta * (1 + NUDGE))) - here) / (theta * NUDGE)[
-            :, None
-        ]
-        square = (slope * slope).sum(axis=-1)
-        step = np.where(square > 0, (slope * here).sum(axis=-1) / np.where(square > 0, square, 1), 0)
+        misfit = float(np.abs(here).max(axis=-1).min())
+        first = misfit if turn == 0 else first
+        if turn == TRIED and misfit > max(NEAR, first / NEARER):
+            break
+        slope = _slope(target, family, theta, here)
+        with np.errstate(all="ignore"):  # a symbol where a number is due: no step leads there
+            square = (slope * slope).sum(axis=-1)
+            step = np.nan_to_num((slope * here).sum(axis=-1) / square, posinf=0.0, neginf=0.0)
         theta = theta - np.clip(step, -0.5 * np.abs(theta), 0.5 * np.abs(theta))
     return theta
 
 
+def _slope(target: Target, family: Mistake, theta: Array, here: Array) -> Array:
+    """How fast each residual changes with θ, shape (θ, entries); `here` are the residuals at θ."""
+    there = _residuals(target, _values(target, family, theta * (1 + NUDGE)))
+    with np.errstate(all="ignore"):  # θ = 0 has no relative step
+        return np.asarray((there - here) / (theta * NUDGE)[:, None])
+
+
 def _checked(target: Target, family: Mistake, theta: float) -> Solution | None:
-    """The solution, if every entry agrees within the tolerance of what it gives."""
+    """The solution, if every entry agrees within the tolerance of what it gives, and it is not the right number."""
+    assert family.parameter is not None
     fields = run_wrong(target.problem, (family,), theta)
     values = fields[FINAL.get(target.step, target.step)]
-    if values.shape != target.values.shape or not target.matches(
-        values, target.slack(target.problem, fields)
-    ):
+    if values.shape != target.values.shape or not target.matches(values, WIDER * target.tolerance):
         return None
-    if family.parameter is not None and family.parameter.whole:
-        return Solution(theta, 0.0, values)
-    slope = np.abs(
-        _residuals(target, values[None])
-        - _residuals(target, _values(target, family, np.array([theta * (1 + NUDGE)])))
-    )
-    steepest = slope.max() / abs(theta * NUDGE) if theta else 0.0
-    return Solution(theta, float(1 / steepest) if steepest > 0 else float("inf"), values)
+    error = 0.0 if family.parameter.whole else _error(target, family, theta, values)
+    right = family.parameter.right(target.problem)
+    if right is not None and abs(theta - right) <= error:
+        return None
+    if not target.matches(values, target.slack(target.problem, fields)):
+        return None
+    return Solution(theta, error, values)
+
+
+def _error(target: Target, family: Mistake, theta: float, values: Array) -> float:
+    """How far θ may be off before an entry leaves its tolerance; a θ that changes nothing is free."""
+    steepest = np.abs(_slope(target, family, np.array([theta]), _residuals(target, values[None]))).max()
+    return 1 / float(steepest) if steepest > 0 else float("inf")

@@ -12,10 +12,11 @@ import numpy as np
 
 from ..arrays import Array
 from ..mechanism.fields import canonical, canonical_axes, in_kind
+from ..mechanism.resuming import resumed
 from ..mechanism.tracing import run, seeds
 from ..problem import Problem
 from .answers import Answer
-from .rounding import half_unit
+from .rounding import half_unit, written
 from .tolerance import Precision
 
 SPARSE = (
@@ -33,12 +34,17 @@ class OwnWork:
     def __init__(self, problem: Problem, right: Mapping[str, Array]) -> None:
         self.problem = problem
         self.right = right
-        self.known: dict[str, Array] = {}
-        self.errors: dict[str, Array] = {}
+        self.known: dict[str, tuple[Array, Array]] = {}
+
+    @property
+    def standing(self) -> Problem:
+        """What is left to work out: the problem with the answers so far in place of the right results."""
+        return resumed(self.problem, self.known) if self.known else self.problem
 
     def fields(self) -> Mapping[str, Array]:
         """Every field that follows from the answers so far."""
-        return run(self.problem, seeds(self.problem) | self.known) if self.known else self.right
+        standing = self.standing
+        return run(standing, seeds(standing)) if self.known else self.right
 
     def add(self, answer: Answer, right: Array, precision: Precision, unshifted: Array | None = None) -> None:
         """Go on from this answer; what they carried beyond the digits they wrote, nobody knows.
@@ -49,8 +55,10 @@ class OwnWork:
         error = np.where(answer.given, _unwritten(answer, precision), 0)
         if unshifted is not None and unshifted.any():
             self._start_unshifted(unshifted)
-        self.known[answer.step] = canonical(self.problem, answer.step, filled)
-        self.errors[answer.step] = canonical(self.problem, answer.step, error)
+        self.known[answer.step] = (
+            canonical(self.problem, answer.step, filled),
+            canonical(self.problem, answer.step, error),
+        )
 
     def _blank(self, answer: Answer, right: Array) -> Array:
         if not self.known:
@@ -60,8 +68,8 @@ class OwnWork:
     def _start_unshifted(self, rows: Array) -> None:
         """Nothing is subtracted in these rows: sums and logarithms go on from there."""
         top = self.fields()["row_max"]
-        self.known["row_max"] = np.where(canonical(self.problem, "row_max", rows), 0, top)
-        self.errors.setdefault("row_max", np.zeros(top.shape))
+        _, error = self.known.get("row_max", (top, np.zeros(top.shape)))
+        self.known["row_max"] = (np.where(canonical(self.problem, "row_max", rows), 0, top), error)
 
     def leaves_nothing(self, step: str, shape: tuple[int, ...]) -> Array:
         """Rows of a later step, bool of its canonical shape, for which the step before leaves no work."""
@@ -70,7 +78,7 @@ class OwnWork:
         of_keys = [name for name in names if "Tk" in canonical_axes(self.problem, name)[:-1]]
         last = [name for name in names if name not in of_keys][-1:]
         for name in of_keys + last:
-            is_trivial = _is_trivial(name, self.known[name]) & ~_is_trivial(name, self.right[name])
+            is_trivial = _is_trivial(name, self.known[name][0]) & ~_is_trivial(name, self.right[name])
             found |= self._rows_of(is_trivial, name, step)
         return found
 
@@ -85,14 +93,18 @@ class OwnWork:
 
 
 def _unwritten(answer: Answer, precision: Precision) -> Array:
-    """Half a unit of the last place written, at most that of the digits asked; 0 where meant exactly."""
-    if precision.digits is None:
+    """Half a unit of the last place written, at most that of the digits asked.
+
+    0 for a whole number; 1/3 and √2 may be carried or rounded.
+    """
+    digits = precision.digits
+    if digits is None:
         return np.zeros(answer.values.shape)
-    places = np.where(np.isnan(answer.places), precision.digits, answer.places)
+    places = np.where(np.isfinite(answer.places), np.maximum(answer.places, digits), digits)
+    decimal = half_unit(0) * 10.0**-places
+    as_asked = written(answer.values, 0.0, digits)
     is_whole = (answer.places == 0) & (answer.values == np.rint(answer.values))
-    return np.where(
-        is_whole | np.isinf(places), 0, half_unit(0) * 10.0 ** -np.maximum(places, precision.digits)
-    )
+    return np.where(is_whole, 0, np.where(np.isinf(answer.places), as_asked, decimal))
 
 
 def _is_trivial(name: str, values: Array) -> Array:

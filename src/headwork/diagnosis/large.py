@@ -71,12 +71,20 @@ def large_target(problem: Problem, step: str, values: Array, precision: Precisio
 
 
 def large_explanations(target: Target) -> tuple[Finding, ...]:
-    """The findings that survive on every row: rules that keep to a query's own row, else those that mix rows."""
-    found = _by_rows(target, simple_explanations) or _by_rows(target, joint_explanations)
-    if found:
-        return found
+    """The findings that survive on every row: rules that keep to a query's row, else those that mix rows."""
+    return (
+        _by_rows(target, simple_explanations)
+        or _mixing_explanations(target)
+        or _by_rows(target, joint_explanations)
+    )
+
+
+def _mixing_explanations(target: Target) -> tuple[Finding, ...]:
+    """Rules that must see all rows, or solve another problem: one after the other."""
     part = rows_of(target, telling_rows(target))
-    mixing = tuple(m for m in makeable(target.problem, target.step) if m.mixes_queries or m.rewrite is not None)
+    mixing = tuple(
+        m for m in makeable(target.problem, target.step) if m.mixes_queries or m.rewrite is not None
+    )
     return tuple(
         Finding(((mistake,),), part.values, bits_of(part) - math.log2(len(mixing)))
         for mistake in mixing
@@ -84,8 +92,21 @@ def large_explanations(target: Target) -> tuple[Finding, ...]:
     )
 
 
+def is_wide(target: Target) -> bool:
+    """Whether every single mistake on every row would be too many numbers."""
+    count = len(applicable(target.problem, target.step))
+    return count * math.prod(target.problem.matrix_shape) > MOST_ENTRIES
+
+
+def explanations(target: Target) -> tuple[Finding, ...]:
+    """One mistake, or what else is simple; where all rows are too many, all that the telling rows find."""
+    return large_explanations(target) if is_wide(target) else simple_explanations(target)
+
+
 def by_rows_if_many(target: Target) -> tuple[Finding, ...]:
     """Two mistakes or more; where all rows would be too many for all pairs, on the telling ones first."""
+    if is_wide(target):
+        return ()  # tried along with the single ones
     count = len(applicable(target.problem, target.step))
     if count**PAIRS * target.values.size <= MOST_ENTRIES or target.problem.rows is not None:
         return joint_explanations(target)
@@ -109,7 +130,7 @@ def telling_rows(target: Target) -> Array:
 
 
 def rows_of(target: Target, rows: Array) -> Target:
-    """The same target with a few rows of the problem and of its answer, judged by the right result's tolerance."""
+    """The same target with a few rows of problem and answer, judged by the right result's tolerance."""
     cut = {name: getattr(target, name)[..., rows, :] for name in ("values", "given", "right", "tolerance")}
     return replace(target, problem=sample(target.problem, rows), slack=lambda *_: cut["tolerance"], **cut)
 
@@ -131,18 +152,22 @@ def _holds(target: Target, hypothesis: Hypothesis, theta: float | None) -> bool:
 
 
 def _mixes_to(target: Target, mistake: Mistake) -> bool:
-    """Whether a rule that mixes queries gives the answer: on one head first, where heads can be told apart."""
+    """Whether a rule that mixes queries gives the answer: first on one head, where they can be told apart."""
     problem, field = target.problem, FINAL.get(target.step, target.step)
     if problem.query is not None and not problem.packed and canonical_axes(problem, target.step)[0] == "H":
         batch = (0,) * len(problem.batch)
         where = (*batch, slice(0, 1))
         cut = {name: getattr(target, name)[where] for name in ("values", "given", "right", "tolerance")}
         one = replace(target, problem=single_head(problem, batch, 0), **cut)
-        if not mistake.applies(one.problem) or not _gives(one, mistake, field):
+        if mistake.applies(one.problem) and not _gives(one, mistake, field):
             return False
     return _gives(target, mistake, field)
 
 
 def _gives(target: Target, mistake: Mistake, field: str) -> bool:
     made = run_wrong(target.problem, (mistake,)).get(field)
-    return made is not None and made.shape == target.values.shape and bool(target.matches(made, target.tolerance))
+    return (
+        made is not None
+        and made.shape == target.values.shape
+        and bool(target.matches(made, target.tolerance))
+    )

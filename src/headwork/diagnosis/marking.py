@@ -6,20 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import OptionError
-from ..mechanism.fields import in_kind
+from ..mechanism.fields import canonical, in_kind
 from ..mechanism.masks import float_masks
-from ..mechanism.tracing import Trace, trace
+from ..mechanism.tracing import Trace, run, seeds, trace
 from ..problem import Problem
 from .answers import Answer, read_answers
 from .following import OwnWork
 from .sentences import marking_sentence, step_sentence
+from .shifting import SUMS, unshifted, unshifted_rows
 from .tolerance import Precision, array_precision, asked_precision, in_float64, typed_precision
 from .verdicts import (
     BLANK,
@@ -28,7 +29,6 @@ from .verdicts import (
     RIGHT,
     SHORT,
     STANDS_FOR_INFINITY,
-    SUMS,
     judge,
     short_note,
 )
@@ -267,7 +267,7 @@ class _Marker:
     def step(self, answer: Answer) -> StepMark:
         precision = self.precision(answer)
         answer, notes = self.with_infinities(answer)
-        right = self.reference(answer, precision, self.work.fields, self.right_tolerances(precision))
+        right = self.reference(answer, precision, self.problem, self.work.fields)
         verdicts = self.judged(answer, right, precision)
         if self.own.known and (verdicts == NOT_RIGHT).any():
             verdicts = self.followed(answer, verdicts, precision, notes)
@@ -296,9 +296,14 @@ class _Marker:
             return typed_precision()
         return array_precision(answer.values[answer.given], answer.dtype)
 
-    def right_tolerances(self, precision: Precision) -> Mapping[str, Array]:
+    def tolerances_of(
+        self, precision: Precision, problem: Problem, fields: Mapping[str, Array]
+    ) -> Mapping[str, Array]:
+        """The tolerance at each field; those of the problem itself are kept."""
+        if problem is not self.problem:
+            return precision.tolerances(problem, fields)
         if precision not in self.tolerances:
-            self.tolerances[precision] = precision.tolerances(self.problem, self.work.fields)
+            self.tolerances[precision] = precision.tolerances(problem, fields)
         return self.tolerances[precision]
 
     def with_infinities(self, answer: Answer) -> tuple[Answer, dict[int, str]]:
@@ -320,20 +325,18 @@ class _Marker:
     # --- what it is compared with ---------------------------------------------------------------
 
     def reference(
-        self,
-        answer: Answer,
-        precision: Precision,
-        fields: Mapping[str, Array],
-        tolerances: Mapping[str, Array],
+        self, answer: Answer, precision: Precision, problem: Problem, fields: Mapping[str, Array]
     ) -> _Reference:
+        """What the problem gives, the right one or what is left of it; `fields` are all its results."""
         name = answer.step
-        shifted = self.seen(name, fields[name], tolerances.get(name, np.zeros(1)), answer)
+        shifted = self.seen(answer, precision, problem, fields)
         if name in ("bias", "biased"):
             return _Reference(np.where(self.selected(answer), -np.inf, shifted.values), shifted.tolerance)
         has_own = "exponentials" in self.own.known
-        if name not in SUMS or (has_own and fields is not self.work.fields):
+        if name not in SUMS or (has_own and problem is not self.problem):
             return shifted  # what follows from their own exponentials is shifted as those are
-        plain = self.seen(name, *self.plain(name, fields, tolerances), answer)
+        other = unshifted(problem)
+        plain = self.seen(answer, precision, other, run(other, seeds(other)))
         if not has_own:
             self.unshifted = self.rows_unshifted(answer, shifted, plain, precision)
         assert self.unshifted is not None
@@ -342,42 +345,32 @@ class _Marker:
             np.where(rows, plain.values, shifted.values), np.where(rows, plain.tolerance, shifted.tolerance)
         )
 
-    def seen(self, name: str, values: Array, tolerance: Array, answer: Answer) -> _Reference:
-        """Both in the shape of the answer."""
-        whole = np.broadcast_to(values, np.broadcast_shapes(values.shape, self.work.fields[name].shape))
-        shape = answer.values.shape
+    def seen(
+        self, answer: Answer, precision: Precision, problem: Problem, fields: Mapping[str, Array]
+    ) -> _Reference:
+        """The step's result and its tolerance, in the shape of the answer."""
+        name, shape = answer.step, answer.values.shape
+        tolerance = self.tolerances_of(precision, problem, fields).get(name, np.zeros(1))
+        whole = np.broadcast_to(
+            fields[name], np.broadcast_shapes(fields[name].shape, self.work.fields[name].shape)
+        )
         return _Reference(
             np.broadcast_to(in_kind(self.problem, name, whole), shape).astype(np.float64),
             np.broadcast_to(in_kind(self.problem, name, np.broadcast_to(tolerance, whole.shape)), shape),
         )
 
-    def plain(
-        self, name: str, fields: Mapping[str, Array], tolerances: Mapping[str, Array]
-    ) -> tuple[Array, Array]:
-        """Exponentials, or their sum, not shifted by the maximum."""
-        with np.errstate(all="ignore"):
-            values = np.exp(fields["masked"])
-            if name == "row_sum":
-                sink = 0.0 if self.problem.sink is None else np.exp(self.problem.sink)[:, None, None]
-                values = values.sum(axis=-1, keepdims=True) + sink
-            scaled = tolerances[name] * np.maximum(np.max(values, axis=-1, keepdims=True), 1)
-        return values, tolerances.get(f"{name}_unshifted", scaled)
-
     def rows_unshifted(
         self, answer: Answer, shifted: _Reference, plain: _Reference, precision: Precision
     ) -> Array:
-        """The rows that agree better when nothing is subtracted."""
-        counts: list[Array] = []
-        distances: list[Array] = []
-        for reference in (shifted, plain):
-            verdicts = self.judged(answer, reference, precision)
-            with np.errstate(all="ignore"):
-                off = np.nan_to_num(np.abs(answer.values - reference.values), nan=0.0)
-            for found, one in ((counts, np.isin(verdicts, (RIGHT, SHORT)).astype(float)), (distances, off)):
-                found.append(one.sum(axis=-1) if answer.step == "exponentials" else one)
-        return np.asarray(
-            (counts[1] > counts[0]) | ((counts[1] == counts[0]) & (distances[1] < distances[0]))
+        """The rows that agree better when nothing is subtracted, in the shape of row quantities."""
+        held = partial(canonical, self.problem, answer.step)
+        agrees = [np.isin(self.judged(answer, each, precision), (RIGHT, SHORT)) for each in (shifted, plain)]
+        rows = unshifted_rows(
+            held(answer.values),
+            (held(shifted.values), held(plain.values)),
+            (held(agrees[0]), held(agrees[1])),
         )
+        return in_kind(self.problem, "row_max", rows)
 
     def selected(self, answer: Answer) -> Array:
         """−∞ given where a float mask holds it: there it selects, and adding it says the same."""
@@ -391,9 +384,7 @@ class _Marker:
 
     def followed(self, answer: Answer, verdicts: Array, precision: Precision, notes: dict[int, str]) -> Array:
         """Entries that are not right, but are what follows from the learner's own steps before."""
-        fields = self.own.fields()
-        tolerances = precision.tolerances(self.problem, fields, self.own.errors)
-        reference = self.reference(answer, precision, fields, tolerances)
+        reference = self.reference(answer, precision, self.own.standing, self.own.fields())
         judged = np.where(verdicts == NOT_RIGHT, self.judged(answer, reference, precision), "")
         if not np.isin(judged, (RIGHT, SHORT)).any():
             return verdicts

@@ -46,16 +46,20 @@ class Stage:
 
 @dataclass(frozen=True)
 class Plan:
-    """The calls in order, and for each hypothesis the node of the target field that it leads to."""
+    """The calls in order, and for each hypothesis the node of the target field that it leads to.
+
+    rewritten  the hypotheses that solve another problem instead: they share nothing, and have no node here
+    """
 
     hypotheses: tuple[Hypothesis, ...]
     target: str
     stages: tuple[Stage, ...]
     node: Array
+    rewritten: tuple[int, ...]
 
 
 def compatible(hypothesis: Sequence[Mistake]) -> bool:
-    """Whether these mistakes can be made together: no step replaced twice, and nothing beside another problem."""
+    """Whether these mistakes go together: no step replaced twice, and nothing beside another problem."""
     touched = 0
     for mistake in hypothesis:
         if touched & mistake.touches:
@@ -98,7 +102,10 @@ def plan_for(
         nodes |= {name: result for name in step.writes if name not in nodes}
         if target in step.writes:
             break
-    return Plan(hypotheses, target, tuple(stages), nodes[target])
+    rewritten = tuple(
+        i for i, made in enumerate(hypotheses) if len(made) == 1 and made[0].rewrite is not None
+    )
+    return Plan(hypotheses, target, tuple(stages), nodes[target], rewritten)
 
 
 def _chosen(hypotheses: tuple[Hypothesis, ...]) -> dict[str, dict[Mistake, list[int]]]:

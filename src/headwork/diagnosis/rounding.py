@@ -22,6 +22,7 @@ from ..mechanism.merging import PARTS
 from ..mechanism.steps import STEPS
 from ..mechanism.tracing import seeds
 from ..problem import Problem
+from .shifting import SUMS
 from .terms import Terms, log_errors, mean_errors, share_errors
 
 Errors = dict[str, Array]
@@ -29,6 +30,7 @@ Errors = dict[str, Array]
 # Units of the last place within which a number counts as a decimal: float64 noise is far below, and
 # what is neglected is a ten-millionth of a unit.
 NOISE = 1e-7
+ROOM = 1 + 1e-6  # on each rounding, for what is_decimal neglects
 # Where rounding could take more than this share of a row's sum, the exponentials are all but gone
 # (e^−8 is 0.000): nobody goes on from those, so that rounding is not allowed for.
 COARSEST = 0.25
@@ -41,32 +43,46 @@ def half_unit(digits: int) -> float:
 
 def is_decimal(values: Array, digits: int) -> Array:
     """Where a value is a decimal of that many places (negative: a multiple of ten, a hundred, …)."""
-    units = np.abs(values) * 10.0**digits
+    units = np.abs(_finite(values)) * 10.0**digits
     return np.asarray(np.abs(units - np.rint(units)) <= NOISE + 1e-13 * units)
 
 
-def error_bounds(
-    problem: Problem, fields: Mapping[str, Array], digits: int, known: Mapping[str, Array] | None = None
-) -> Errors:
+def error_bounds(problem: Problem, fields: Mapping[str, Array], digits: int) -> Errors:
     """For each field a bound on |honest value − field|, for work rounded to `digits` decimals, or not.
 
     fields  the values of all fields, canonical shapes, float64
-    known   bounds that hold already (a learner's own earlier steps); what the problem gives is exact
 
-    `exponentials` and `row_sum` are those shifted by the row's maximum; `exponentials_unshifted` and
-    `row_sum_unshifted` those that are not. Later fields allow for both ways of working.
+    What the problem gives is exact, but a step that it starts from may be rounded like any other; how far
+    somebody's own results may be off comes with them. `exponentials` and `row_sum` are those shifted by the
+    row's maximum (see shifting.py); later fields allow for both ways.
     Special cases: −∞, NaN and empty rows are exact.
     """
-    known = {name: np.zeros(array.shape) for name, array in seeds(problem).items()} | dict(known or {})
+    known = _start(problem, digits)
     with np.errstate(all="ignore"):  # unshifted exponentials may overflow: then only the shifted way is left
         shifted, plain = (
             _errors_of_all(_Work(problem, fields, dict(known), digits, frozenset(known), way))
             for way in (True, False)
         )
     worst = {name: np.maximum(error, _finite(plain[name])) for name, error in shifted.items()}
-    for name in {"exponentials", "row_sum"} & set(shifted):
-        worst |= {name: shifted[name], f"{name}_unshifted": plain[name]}
-    return worst
+    return worst | {name: shifted[name] for name in SUMS if name in shifted}
+
+
+def _start(problem: Problem, digits: int) -> Errors:
+    """The errors of what the problem gives, and of somebody's own results."""
+    exact = {name: np.zeros(array.shape) for name, array in seeds(problem).items()}
+    given = {
+        name: written(array.astype(np.float64), 0.0, digits) for name, array in (problem.given or {}).items()
+    }
+    own = {
+        name: np.broadcast_to(error, values.shape) for name, (values, error) in (problem.known or {}).items()
+    }
+    return exact | given | own
+
+
+def written(values: Array, error: Array | float, digits: int) -> Array:
+    """The error after writing these values down: the same for a decimal that is known exactly."""
+    stays = ((error == 0) & is_decimal(values, digits)) | ~np.isfinite(values)
+    return np.where(stays, 0, error + half_unit(digits) * ROOM)
 
 
 @dataclass(frozen=True)
@@ -89,9 +105,8 @@ class _Work:
         return self.rounded(self.fields[name], error)
 
     def rounded(self, values: Array, error: Array | float = 0.0) -> Array:
-        """The error after writing these values down: the same for a decimal that is known exactly."""
-        stays = ((error == 0) & is_decimal(values, self.digits)) | ~np.isfinite(values)
-        return np.where(stays, 0, error + half_unit(self.digits))
+        """The error after writing these values down."""
+        return written(values, error, self.digits)
 
 
 def _errors_of_all(work: _Work) -> Errors:
@@ -173,6 +188,8 @@ def _scores(work: _Work) -> tuple[Array, ...]:
 
 def _scale(work: _Work) -> tuple[Array, ...]:
     scores, error = np.abs(work.value("scores")), work.errors["scores"]
+    if work.problem.factor.is_integer():
+        return (error * abs(work.problem.factor),)  # a whole number of times a decimal is a decimal
     return (
         work.written("scaled", error * abs(work.problem.factor) + (scores + error) * _factor_error(work)),
     )
@@ -265,7 +282,7 @@ def _exponentiated(
     error = _joined(np.broadcast_to(error, (*masked.shape[:-1], error.shape[-1])), np.zeros(top.shape))
     exps = _power(masked, top)
     is_exact = ((error == 0) & (top_error == 0) & is_decimal(exps, work.digits)) | (exps == 0)
-    half = np.where(is_exact, 0, half_unit(work.digits) * np.exp(top_error))
+    half = np.where(is_exact, 0, half_unit(work.digits) * ROOM * np.exp(top_error))
     is_coarse = np.sum(half, axis=-1, keepdims=True) > COARSEST * np.sum(exps, axis=-1, keepdims=True)
     return Terms(exps, exps * np.exp(-error), exps * np.exp(error), np.where(is_coarse, 0, half))
 

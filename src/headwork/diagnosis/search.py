@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -24,19 +23,22 @@ from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
 from .consequences import Consequences, consequences
 from .evidence import NAMED, evidence
-from .families import solve
+from .families import Solution, solve
 from .freedom import freedom, most_telling
 from .plan import Hypothesis
 from .reach import reaches, steps_before
+from .remembering import remembered
 from .target import Target
 
-LOOSE = 4.0  # times the right result's tolerance: how far a candidate may be before its own tolerance is worked out
+LOOSE = 4.0  # times the right result's tolerance: how far off a candidate may be, before its own is known
+SAME = 1e-3  # times the tolerance: numbers that close cannot be told apart, as with a fill of 0 and of 1e-9
 MOST_CANDIDATES = 64  # exact tolerances are worked out for the nearest ones only
 MOST_ENTRIES = 4_000_000  # numbers that all hypotheses of a search may hold together
 SINGLES, PAIRS, TRIPLES = 1, 2, 3
-FEWEST_BITS = {SINGLES: -math.inf, PAIRS: 6.0, TRIPLES: NAMED}  # a fact worth telling; three mistakes only when named
+# a fact worth telling; three mistakes only when named
+FEWEST_BITS = {SINGLES: -math.inf, PAIRS: 6.0, TRIPLES: NAMED}
 DROPPED = ("weights", "blended", "output")  # where dropout can be read off
-SOLVED = 3.0  # bits that must be left once a number was solved for; with fewer, any answer would have such a number
+SOLVED = 3.0  # bits left once a number was solved for; with fewer, any answer would have such a number
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Finding:
     readings   sets of mistakes that are one here, the most typical first
     bits       evidence against chance; named: enough of it
     theta      the number that the answer revealed, where the rule has one, and its uncertainty
+    exact      the numbers are these to the last digit asked, not only within what rounding on the way allows
     """
 
     readings: tuple[Hypothesis, ...]
@@ -53,10 +56,16 @@ class Finding:
     bits: float
     theta: float | None = None
     theta_error: float = 0.0
+    exact: bool = False
 
     @property
     def named(self) -> bool:
         return self.bits >= NAMED
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the rule is the right one, in fewer bits or digits."""
+        return all(mistake.narrow for reading in self.readings for mistake in reading)
 
     @property
     def is_convention(self) -> bool:
@@ -65,8 +74,13 @@ class Finding:
 
 
 def simple_explanations(target: Target) -> tuple[Finding, ...]:
-    """One mistake; else one with a number to solve for; else dropout. None where there is none."""
-    return _of_size(target, SINGLES) or _with_a_number(target) or _with_dropout(target)
+    """One mistake; else arithmetic in fewer bits; else a rule with a number to solve for; else dropout."""
+    return (
+        _of_size(target, SINGLES)
+        or narrow_explanations(target)
+        or _with_a_number(target)
+        or _with_dropout(target)
+    )
 
 
 def joint_explanations(target: Target) -> tuple[Finding, ...]:
@@ -74,25 +88,25 @@ def joint_explanations(target: Target) -> tuple[Finding, ...]:
     return _of_size(target, PAIRS) or _of_size(target, TRIPLES)
 
 
-@lru_cache(maxsize=64)
+@remembered()
 def applicable(problem: Problem, step: str) -> tuple[Mistake, ...]:
     """The mistakes without a free number that this problem can show at this step."""
     return tuple(m for m in makeable(problem, step) if m.parameter is None and not m.narrow)
 
 
-@lru_cache(maxsize=64)
+@remembered()
 def narrow_ones(problem: Problem, step: str) -> tuple[Mistake, ...]:
     """The ways to work in fewer bits that this problem can show at this step."""
     return tuple(m for m in makeable(problem, step) if m.parameter is None and m.narrow)
 
 
-@lru_cache(maxsize=64)
+@remembered()
 def families(problem: Problem, step: str) -> tuple[Mistake, ...]:
     """The rules with a free number that this problem can show at this step."""
     return tuple(m for m in makeable(problem, step) if m.parameter is not None)
 
 
-@lru_cache(maxsize=64)
+@remembered()
 def makeable(problem: Problem, step: str) -> tuple[Mistake, ...]:
     """The catalogue without what this problem cannot show, or what comes after this step.
 
@@ -106,12 +120,13 @@ def makeable(problem: Problem, step: str) -> tuple[Mistake, ...]:
         for m in CATALOGUE
         if reaches(m, step)
         and not (problem.rows is not None and (m.mixes_queries or m.rewrite is not None))
+        and not (problem.known is not None and m.rewrite is not None)
         and all(worked[name] and have.issuperset(m.version(name).reads) for name in m.steps)
         and m.applies(problem)
     )
 
 
-@lru_cache(maxsize=32)
+@remembered(lambda made: made.values.nbytes)
 def known_consequences(problem: Problem, step: str, most: int) -> Consequences:
     """What all sets of up to `most` mistakes give here; kept, as it does not depend on the answer."""
     mistakes = applicable(problem, step)
@@ -121,19 +136,22 @@ def known_consequences(problem: Problem, step: str, most: int) -> Consequences:
 
 
 def _of_size(target: Target, size: int) -> tuple[Finding, ...]:
-    """The findings with sets of that many mistakes; small problems work out pairs along with the singles."""
+    """The findings with sets of that many mistakes."""
     count = len(applicable(target.problem, target.step))
     room = MOST_ENTRIES // max(target.values.size, 1)
-    if count ** min(size, PAIRS) > room or (size == TRIPLES and bits_of(target) < NAMED + 3 * math.log2(count)):
+    if count ** min(size, PAIRS) > room or (
+        size == TRIPLES and bits_of(target) < NAMED + 3 * math.log2(max(count, 1))
+    ):
         return ()
-    together = PAIRS if size < TRIPLES and count**PAIRS <= room else size
-    made = known_consequences(target.problem, target.step, together)
+    made = known_consequences(target.problem, target.step, size)
     findings = _found(target, made, size)
     return tuple(finding for finding in findings if finding.bits >= FEWEST_BITS[size])
 
 
 def narrow_explanations(target: Target) -> tuple[Finding, ...]:
-    """Ways of working in fewer bits that give exactly these numbers."""
+    """Ways of working in fewer bits that give exactly these numbers, where they are an array's."""
+    if target.digits is not None:
+        return ()
     ways = narrow_ones(target.problem, target.step)
     return _found(target, consequences(target.problem, target.step, ways), SINGLES) if ways else ()
 
@@ -144,13 +162,12 @@ def _found(target: Target, made: Consequences, size: int) -> tuple[Finding, ...]
 
 
 def _survivors(target: Target, made: Consequences, among: Array) -> list[int]:
-    """The hypotheses that agree within their own tolerance."""
-    close = target.matches(made.values, LOOSE * target.tolerance)[made.node]
-    return [
-        int(index)
-        for index in np.flatnonzero(close & among)[:MOST_CANDIDATES]
-        if _agrees(target, made, index)
-    ]
+    """The hypotheses that agree within their own tolerance, of the nearest ones."""
+    close = np.flatnonzero(target.matches(made.values, LOOSE * target.tolerance)[made.node] & among)
+    if len(close) > MOST_CANDIDATES:
+        nearest = np.argsort(target.misfit(made.values[made.node[close]]), kind="stable")
+        close = np.sort(close[nearest[:MOST_CANDIDATES]])
+    return [index for index in map(int, close) if _agrees(target, made, index)]
 
 
 def _agrees(target: Target, made: Consequences, index: int) -> bool:
@@ -159,25 +176,26 @@ def _agrees(target: Target, made: Consequences, index: int) -> bool:
 
 
 def _grouped(target: Target, made: Consequences, survivors: Sequence[int], tried: int) -> tuple[Finding, ...]:
-    """The survivors with the fewest mistakes; those with equal numbers are one finding."""
+    """The survivors with the fewest mistakes, exact ones if there are any; equal numbers are one finding."""
     groups: list[list[int]] = []
     for index in survivors:
-        group = next((group for group in groups if _equal(made, index, group[0])), None)
+        group = next((group for group in groups if _equal(target, made, index, group[0])), None)
         if group is None:
             groups.append([index])
         else:
             group.append(index)
-    fewest = min((cost(made.hypotheses[index]) for index in survivors), default=(0, 0))
+    exact = [group for group in groups if target.matches(made.values[made.node[group[0]]], target.tight)]
+    groups = exact or groups
+    fewest = min((cost(made.hypotheses[index]) for group in groups for index in group), default=(0, 0))
     kept = [group for group in groups if min(cost(made.hypotheses[index]) for index in group) == fewest]
     return tuple(_finding(target, made, group, tried) for group in kept)
 
 
-def _equal(made: Consequences, a: int, b: int) -> bool:
-    return bool(
-        np.allclose(
-            made.values[made.node[a]], made.values[made.node[b]], rtol=1e-9, atol=1e-12, equal_nan=True
-        )
-    )
+def _equal(target: Target, made: Consequences, a: int, b: int) -> bool:
+    """Whether two hypotheses give the same numbers, or numbers that this answer could never tell apart."""
+    one, other = made.values[made.node[a]], made.values[made.node[b]]
+    atol = 1e-12 + SAME * target.tolerance
+    return bool(np.isclose(one, other, rtol=1e-9, atol=atol, equal_nan=True).all())
 
 
 def cost(hypothesis: Hypothesis) -> tuple[int, int]:
@@ -189,9 +207,13 @@ def cost(hypothesis: Hypothesis) -> tuple[int, int]:
 def _finding(target: Target, made: Consequences, group: Sequence[int], tried: int) -> Finding:
     hypotheses = [made.hypotheses[index] for index in group]
     size = min(len(hypothesis) for hypothesis in hypotheses)
-    readings = sorted((h for h in hypotheses if len(h) == size), key=lambda h: _oddity(h, target.step))
-    bits = bits_of(target) - math.log2(max(tried, 1))
-    return Finding(tuple(readings), made.values[made.node[group[0]]], bits)
+    readings = sorted(
+        (h for h in hypotheses if len(h) == size), key=lambda h: (cost(h), _oddity(h, target.step))
+    )
+    values = made.values[made.node[group[0]]]
+    exact = bool(target.matches(values, target.tight))
+    bits = bits_of(target, exact) - math.log2(max(tried, 1))
+    return Finding(tuple(readings), values, bits, exact=exact)
 
 
 def _oddity(hypothesis: Hypothesis, step: str) -> tuple[bool, bool]:
@@ -200,24 +222,32 @@ def _oddity(hypothesis: Hypothesis, step: str) -> tuple[bool, bool]:
     return later, not all(mistake.typical for mistake in hypothesis)
 
 
-def bits_of(target: Target) -> float:
-    """The evidence that the answer carries, before what was tried is subtracted."""
-    return evidence(target.values, target.right, target.tolerance, target.given, freedom(target))
+def bits_of(target: Target, exact: bool = False) -> float:
+    """The evidence that the answer carries, before what was tried is subtracted; more where it is exact."""
+    tolerance = np.broadcast_to(target.tight, target.right.shape) if exact else target.tolerance
+    return evidence(target.values, target.right, tolerance, target.given, freedom(target))
 
 
 def _with_a_number(target: Target) -> tuple[Finding, ...]:
-    """Rules with a number that the answer reveals; the number takes the place of the most telling entry."""
+    """Rules with a number that the answer reveals."""
     rules = families(target.problem, target.step)
     solved = [(rule, solution) for rule in rules for solution in solve(target, rule)]
-    if not solved:
-        return ()
-    bits = bits_of(target) - math.log2(len(rules)) - most_telling(target)
-    if bits < SOLVED:
-        return ()
-    return tuple(
-        Finding(((rule,),), solution.values, bits, solution.theta, solution.error)
-        for rule, solution in solved
-    )
+    findings = [_solved_finding(target, rule, found, len(rules)) for rule, found in solved]
+    return tuple(finding for finding in findings if finding.bits >= SOLVED)
+
+
+def _solved_finding(target: Target, rule: Mistake, found: Solution, tried: int) -> Finding:
+    exact = bool(target.matches(found.values, target.tight))
+    bits = bits_of(target, exact) - math.log2(tried) - _used_up(target, rule)
+    return Finding(((rule,),), found.values, bits, found.theta, found.error, exact)
+
+
+def _used_up(target: Target, rule: Mistake) -> float:
+    """The bits that the number takes: a whole one is one of a few, any other takes the most telling entry."""
+    assert rule.parameter is not None
+    if rule.parameter.whole:
+        return math.log2(max(len(rule.parameter.values(target.problem)), 1))
+    return most_telling(target)
 
 
 def _with_dropout(target: Target) -> tuple[Finding, ...]:

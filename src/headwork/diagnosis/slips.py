@@ -44,11 +44,9 @@ def find_slips(target: Target, fields: Mapping[str, Array], base: Array) -> tupl
     wrong = _wrong_entries(target, base)
     if not wrong:
         return ()
-    moved = tuple(_moved(target, base, wrong))
-    if moved:
-        return moved[:MOST_READINGS]
-    if len(wrong) > MOST_WRONG or len(wrong) * 2 > int(target.given.sum()):
-        return tuple(_unnormalised(target, fields, wrong))
+    whole = (*_moved(target, base, wrong), *_unnormalised(target, fields, wrong))
+    if whole or len(wrong) > MOST_WRONG or len(wrong) * 2 > int(target.given.sum()):
+        return whole[:MOST_READINGS]
     found = {index: list(_readings(target, fields, base, index)) for index in wrong}
     if not all(found.values()):
         return ()
@@ -98,7 +96,8 @@ def _unnormalised(target: Target, fields: Mapping[str, Array], wrong: list[Index
             return
     for row in rows:
         entries = tuple(index for index in wrong if index[:-1] == row)
-        says = f"{row_words(target.problem, target.step, row)} holds the exponentials; what is left is to divide them by their sum"
+        where = row_words(target.problem, target.step, row)
+        says = f"{where} holds the exponentials; what is left is to divide them by their sum"
         yield Slip("row-not-normalised", entries, says)
 
 
@@ -128,7 +127,8 @@ def _candidates(
     if right != 0:
         yield "sign-lost", -right, "has the opposite sign"
         for shift in (10.0, 0.1):
-            yield "point-moved", right * shift, "has its decimal point moved by one place"
+            for number in (right, right if target.digits is None else np.round(right, target.digits)):
+                yield "point-moved", number * shift, "has its decimal point moved by one place"
     yield from _transposed_digits(target, right)
     yield from _exponentials(target, fields, index)
     yield from _neighbours(target, base, index)
@@ -144,15 +144,15 @@ def _of_terms(
     a, b = pair
     for k, term in enumerate(a * b):
         if term != 0 and np.isfinite(term):
-            words = f"{_short(a[k])} × {_short(b[k])}"
+            words = _product(a[k], b[k])
             yield "term-dropped", right - term, f"would be right with one more {words}"
             yield "term-doubled", right + term, f"would be right with {words} taken once, not twice"
             yield "term-sign", right - 2 * term, f"would be right with {words} added, not subtracted"
     for k in range(len(a)):
         for other in (k - 1, k + 1):
             if 0 <= other < len(a) and b[k] != b[other] and a[k] != 0:
-                words = f"{_short(a[k])} × {_short(b[k])}"
-                swapped = f"{_short(a[k])} × {_short(b[other])}"
+                words = _product(a[k], b[k])
+                swapped = _product(a[k], b[other])
                 yield (
                     "term-partner",
                     right + a[k] * (b[other] - b[k]),
@@ -174,7 +174,7 @@ def factors(
         if problem.merges and step != "blended":
             width = fields["value_repeated"].shape[-1]
             lead, c = [*lead, c // width], c % width
-        return fields["attention"][(*lead, i)], fields["value_repeated"][(*lead, slice(None), c)]
+        return fields["attention"][(*lead, i)], fields["value_repeated"][(*lead,)][:, c]
     return None
 
 
@@ -214,7 +214,7 @@ def _exponentials(target: Target, fields: Mapping[str, Array], index: Index) -> 
 def _neighbours(target: Target, base: Array, index: Index) -> Iterator[Candidate]:
     """The entry of another column or row written here."""
     *lead, i, j = index
-    for other, what in ((j, "row"), (i, "column")):
+    for what in ("row", "column"):
         for k in range(base.shape[-2 if what == "row" else -1]):
             place = (*lead, k, j) if what == "row" else (*lead, i, k)
             if place != index and np.isfinite(base[place]):
@@ -230,5 +230,9 @@ def _near(target: Target, value: float, index: Index) -> bool:
 
 
 def _short(value: float) -> str:
-    text = f"{float(value):.3f}".rstrip("0").rstrip(".")
-    return f"({text})" if text.startswith("-") else text
+    return f"{float(value):.3f}".rstrip("0").rstrip(".").replace("-", "−")
+
+
+def _product(a: float, b: float) -> str:
+    """ "2 × (−1)": a negative factor stands in brackets."""
+    return " × ".join(f"({_short(x)})" if x < 0 else _short(x) for x in (a, b))

@@ -1,4 +1,4 @@
-"""What is to be explained: somebody's numbers at one step, the right ones, and how far honest work may differ."""
+"""What is to be explained: somebody's numbers at one step, the right ones, and how far they may differ."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ import numpy as np
 
 from ..arrays import Array
 from ..problem import Problem
+from .rounding import half_unit
+from .verdicts import FLOAT_NOISE
 
 Slack = Callable[
     [Problem, Mapping[str, Array]], Array
 ]  # the tolerance around what these fields give at the step
+
+MANY = 64  # others from which on one entry is compared first
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +46,41 @@ class Target:
     def matches(self, other: Array, tolerance: Array) -> Array:
         """Whether all given entries agree with `other` (…, *shape)."""
         axes = tuple(range(other.ndim - self.values.ndim, other.ndim))
+        if other.ndim == self.values.ndim + 1 and len(other) > MANY:
+            return self._matches_many(other, np.broadcast_to(tolerance, self.values.shape))
         return np.asarray((self.same(other, tolerance) | ~self.given).all(axis=axes))
+
+    def _matches_many(self, other: Array, tolerance: Array) -> Array:
+        """The same for many others: most are ruled out by the entry that is farthest from the right one."""
+        where = np.unravel_index(np.argmax(np.where(self.given, self._off(), -1)), self.values.shape)
+        one, value = other[(slice(None), *where)], self.values[where]
+        with np.errstate(invalid="ignore"):  # inf − inf: compared as symbols in `same`
+            near = np.flatnonzero(~(np.abs(one - value) > tolerance[where]) | ~self.given[where])
+        agrees = np.zeros(len(other), dtype=bool)
+        if near.size:
+            agrees[near] = (self.same(other[near], tolerance) | ~self.given).reshape(near.size, -1).all(axis=-1)
+        return agrees
+
+    def _off(self) -> Array:
+        with np.errstate(invalid="ignore"):
+            return np.nan_to_num(np.abs(self.values - self.right) / np.maximum(self.tolerance, 1e-300))
+
+    def misfit(self, other: Array) -> Array:
+        """The farthest given entry from `other` (…, *shape), in tolerances; equal symbols are 0 apart."""
+        with np.errstate(all="ignore"):  # inf − inf, and tolerances of 0
+            apart = np.abs(other - self.values) / self.tolerance
+        apart = np.where(self.same(other, self.tolerance * 0) | ~self.given, 0, apart)
+        axes = tuple(range(other.ndim - self.values.ndim, other.ndim))
+        return np.asarray(np.nan_to_num(apart, nan=np.inf).max(axis=axes))
+
+    @property
+    def tight(self) -> Array:
+        """The tolerance of numbers that were carried in full and only written with the digits asked."""
+        if self.digits is None:
+            return self.tolerance
+        return half_unit(self.digits) + FLOAT_NOISE * np.abs(
+            np.where(np.isfinite(self.values), self.values, 0)
+        )
 
     @property
     def is_right(self) -> bool:

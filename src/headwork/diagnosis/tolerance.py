@@ -24,6 +24,7 @@ MOST_PLACES = 6  # an array of decimals with more places is no table that somebo
 # decimal of six places.
 ABOVE_GRAIN = 64
 BY_HAND = 10_000  # entries of the score matrix: nobody rounds more by hand, so programs round at the end only
+EXACT = np.zeros(1)  # the tolerance of what is true or false
 OUTPUTS = ("part_output", "blended", "merged", "output")
 
 
@@ -41,22 +42,20 @@ class Precision:
     dtype: str
     why: str
 
-    def tolerances(
-        self, problem: Problem, fields: Mapping[str, Array], known: Mapping[str, Array] | None = None
-    ) -> Errors:
-        """The tolerance at each field, broadcasting to its canonical shape; `known` as in `error_bounds`.
+    def tolerances(self, problem: Problem, fields: Mapping[str, Array]) -> Errors:
+        """The tolerance at each field, broadcasting to its canonical shape.
 
-        fields  what the right pipeline gives, or one that starts from somebody's own step, float64
+        fields  what the pipeline gives for this problem, or a wrong one does, float64
         """
+        exact = {name: EXACT for name, array in fields.items() if array.dtype == bool}
         if self.digits is None:
-            return array_tolerances(problem, fields, self.dtype)
+            return exact | array_tolerances(problem, fields, self.dtype)
         half = half_unit(self.digits)
-        if fields.get("masked", np.zeros(0)).size > BY_HAND:
-            return {
-                name: half + error for name, error in array_tolerances(problem, fields, self.dtype).items()
-            }
-        errors = error_bounds(problem, fields, self.digits, known)
-        return {name: np.maximum(error, half) for name, error in errors.items()}
+        if fields.get("masked", EXACT).size > BY_HAND:
+            errors = array_tolerances(problem, fields, self.dtype)
+            return exact | {name: half + error for name, error in errors.items()}
+        errors = error_bounds(problem, fields, self.digits)
+        return exact | {name: np.maximum(error, half) for name, error in errors.items()}
 
 
 def in_float64(problem: Problem) -> Problem:
@@ -113,17 +112,19 @@ def decimal_places(values: Array, dtype: str) -> int | None:
 
 
 def array_tolerances(problem: Problem, fields: Mapping[str, Array], dtype: str) -> Errors:
-    """2·max|plain − reference| + ε·max|value|·(1 + max|scaled|) for each field, over the whole case.
+    """2·max|plain − reference| + max|value|·(ε + ε_work·(1 + max|scaled|)) for each field, over the case.
 
     plain is the pipeline in the dtype, reference the one in float64; value is the values' array at the
     outputs and the field itself elsewhere. The factor two alone refuses right answers of tiny problems.
+    Scores are worked out in at least float32, so it is that arithmetic's ε that large scores magnify.
     """
     apart = _apart_in(problem, dtype)
-    epsilon, largest_score = _epsilon(dtype), _largest(fields.get("scaled", np.zeros(1)))
+    narrow, wide = _epsilon(dtype), min(_epsilon(dtype), _epsilon("float32"))
+    relative = narrow + wide * (1 + _largest(fields.get("scaled", np.zeros(1))))
     return {
         name: np.array(
             2 * apart.get(name, 0.0)
-            + epsilon * _largest(fields["value_repeated"] if name in OUTPUTS else field) * (1 + largest_score)
+            + relative * _largest(fields["value_repeated"] if name in OUTPUTS else field)
         )
         for name, field in fields.items()
         if field.dtype != bool

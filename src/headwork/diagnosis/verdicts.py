@@ -17,7 +17,6 @@ RIGHT, FOLLOWS, SHORT, NOT_RIGHT, BLANK = "right", "follows", "short", "not righ
 FLOAT_NOISE = 1e-12  # of the number itself: what float64 arithmetic may leave in the last places
 # programs write −1e4, −1e9 or the dtype's lowest number for −∞; no score by hand is near
 STANDS_FOR_INFINITY = -1e4
-SUMS = ("exponentials", "row_sum")  # may be shifted by the row's maximum or not
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 

@@ -24,7 +24,7 @@ def size_values(problem: Problem) -> dict[str, float]:
 
 
 def describe(problem: Problem, hypothesis: Hypothesis, theta: float | None = None) -> str:
-    """What was done, with the sizes that it speaks of: "divided by d_k instead of √d_k (d_k = 4, √d_k = 2)"."""
+    """What was done, with the sizes: "divided by d_k instead of √d_k (d_k = 4, √d_k = 2)"."""
     return " and ".join(_one(problem, mistake, theta) for mistake in hypothesis)
 
 
@@ -41,7 +41,7 @@ def _one(problem: Problem, mistake: Mistake, theta: float | None) -> str:
 def _which_size(values: dict[str, float], theta: float) -> str:
     """Of a divisor: " = d_k", or that it is no size of the problem."""
     same = [name for name, value in values.items() if math.isclose(abs(theta), value, rel_tol=1e-3)]
-    return f" = {same[0]}" if same else ", which is no size of this problem"
+    return f" = {'−' if theta < 0 else ''}{same[0]}" if same else ", which is no size of this problem"
 
 
 def number(value: float) -> str:
@@ -55,7 +55,8 @@ def finding_sentence(problem: Problem, finding: Finding) -> str:
     what = describe(problem, first, finding.theta)
     mend = " ".join(mistake.mend for mistake in first if not mistake.convention)
     if finding.is_convention:
-        return f"These are the right numbers under another convention: somebody {what}. Good systems differ here."
+        same = "These are the right numbers under another convention"
+        return f"{same}: somebody {what}. Good systems differ here."
     if finding.named:
         return f"You {what}: these are exactly the numbers that gives. {mend}".rstrip()
     return f"These are also the numbers of somebody who {what}. {mend}".rstrip()

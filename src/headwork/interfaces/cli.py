@@ -9,12 +9,13 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from .. import __version__
 from ..errors import UnknownNameError
-from .guard import BAD_INPUT, complain, guarded, speak_utf8
+from .guard import BAD_INPUT, complain, guarded, open_streams, speak_utf8
 
 problem = click.argument("problem", metavar="PROBLEM")
 json = click.option("--json", is_flag=True, help="Print data instead of text.")
@@ -27,11 +28,24 @@ progress_file = click.option(
     type=click.Path(path_type=Path),
     help="Where your progress is kept, if elsewhere.",
 )
-DIGITS = click.IntRange(0, 15)  # a float64 has no more
+
+
+class _Whole(click.IntRange):
+    """A whole number, such as 3; in a message it is called that."""
+
+    name = "whole number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        ascii_minus: Any = str(value).replace("−", "-")  # undoes _not_an_option
+        return super().convert(ascii_minus, param, ctx)
+
+
+DIGITS = _Whole(0, 15)  # a float64 has no more
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `headwork` with these arguments, or those of the process; the exit status."""
+    open_streams()
     speak_utf8()
     given = sys.argv[1:] if arguments is None else arguments
     return guarded(lambda: _run([_not_an_option(argument) for argument in given]))
@@ -152,7 +166,7 @@ def hint(exercise: str, progress: Path | None, json: bool, plain: bool) -> int:
 )
 @click.option("--entry", metavar="I,J", callback=_places, help="Only row I, column J, counted from 1.")
 @click.option("--digits", metavar="N", type=DIGITS, default=3, show_default=True, help="Decimals.")
-@click.option("--head", metavar="H", type=click.IntRange(1), help="This head only, counted from 1.")
+@click.option("--head", metavar="H", type=_Whole(1), help="This head only, counted from 1.")
 @click.option("--batch", metavar="B", callback=_places, help="This batch element only, counted from 1.")
 @json
 @plain
@@ -200,8 +214,8 @@ def mark(
 ) -> int:
     """Mark answers step by step; one slip costs one step.
 
-    PROBLEM is an exercise id or a file. ANSWERS is text such as "2 0 4; 0 2 0; 0 4 0", a file (JSON, .npy,
-    .npz, .safetensors), or - for standard input.
+    PROBLEM is an exercise id or a file. ANSWERS is text such as "2 0 4; 0 2 0; 0 4 0", JSON such as
+    '{"scores": [[2, 0, 4], …]}', a file (JSON, .npy, .npz, .safetensors), or - for standard input.
     """
     from .marking_text import run_mark
 
@@ -300,9 +314,7 @@ def blindspots(
 
 @headwork.command()
 @problem
-@click.option(
-    "--seed", metavar="N", type=click.IntRange(0), default=0, show_default=True, help="Which numbers."
-)
+@click.option("--seed", metavar="N", type=_Whole(0), default=0, show_default=True, help="Which numbers.")
 @click.option(
     "--separate",
     metavar="ID,...",

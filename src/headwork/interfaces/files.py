@@ -13,6 +13,7 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -60,9 +61,7 @@ def read_answers(text: str) -> Answers:
     .npz and .safetensors as a mapping of arrays, anything else as text.
     Raises FileError, TooLargeError.
     """
-    if not (is_json(text) or names_file(text)):
-        return text
-    answers: Answers = _content(text, is_answer=True)
+    answers: Answers = _content(text, is_answer=True) if names_file(text) else _typed(text, "this")
     return answers
 
 
@@ -106,7 +105,7 @@ def _exercise(text: str) -> Problem:
 def _content(path: str, is_answer: bool = False) -> Any:
     """JSON, an array, a dict of arrays, or the text of an answer."""
     if is_json(path):
-        return parse_json(path, shown(path), keep_digits=is_answer)
+        return parse_json(path, shown(path))
     name, suffix = shown(path), Path(path).suffix.lower()
     raw = _bytes(path, name)
     if raw.startswith(NPY_MAGIC):
@@ -119,9 +118,16 @@ def _content(path: str, is_answer: bool = False) -> Any:
     if suffix in (".npy", ".npz"):
         raise FileError(f"{name} is no {suffix} file: its first bytes are those of something else.")
     text = _text(raw, name)
-    if is_answer and suffix != ".json" and not is_json(text):
-        return text
-    return parse_json(text, name, keep_digits=is_answer)
+    return _typed(text, name) if is_answer and suffix != ".json" else parse_json(text, name, is_answer)
+
+
+def _typed(text: str, name: str) -> Any:
+    """An answer as JSON where it is JSON, else as it is: [2 0 4] is how NumPy prints a row."""
+    if is_json(text):
+        return parse_json(text, name, keep_digits=True)
+    with suppress(FileError):
+        return parse_json(text, name, keep_digits=True) if text.lstrip().startswith("[") else text
+    return text
 
 
 def _is_safetensors(raw: bytes) -> bool:

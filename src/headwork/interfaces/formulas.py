@@ -44,8 +44,9 @@ def formula_of(step: Step, problem: Problem) -> str:
     if step.name == "scale":
         return FORMULAS["scale"] if problem.scale is None else f"S · {number_text(problem.scale, 6)}"
     if step.name == "bias":
-        alibi = ["−m·|i − j|"] if problem.alibi is not None else []
-        return "bᵢⱼ = " + " + ".join([*alibi, *["float mask"] * len(float_masks(problem))])
+        alibi = ["−m·|pᵢ − j|"] if problem.alibi is not None else []
+        added = " + ".join([*alibi, *["float mask"] * len(float_masks(problem))])
+        return f"bᵢⱼ = {added}" + ("  (pᵢ: where query i stands)" if alibi else "")
     if step.name == "project" and problem.x_key is not None:
         return "Q = X·W_Q,  K = Y·W_K,  V = Y·W_V  (X: embeddings, Y: those of the keys)"
     return FORMULAS[step.name]

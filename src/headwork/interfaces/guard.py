@@ -26,7 +26,10 @@ def guarded(run: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        return _without_reader()
+        return _without_output()
+    except OSError as error:  # files are told about where they are read; what is left is standard output
+        _without_output()
+        return complain(f"the output cannot be written: {error.strerror or error}.", BAD_INPUT)
     except MemoryError:
         return complain("this machine has not enough memory for that. Take fewer tokens or heads.", BAD_INPUT)
     except Exception as error:  # ours, by definition: whatever is wrong with the input is a HeadworkError
@@ -39,6 +42,13 @@ def complain(message: str, status: int) -> int:
     return status
 
 
+def open_streams() -> None:
+    """Put an empty stream where the caller has closed one (`headwork list >&-`): Python leaves None there."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, open until the end
+
+
 def speak_utf8() -> None:
     """Write UTF-8 whatever the locale says: √, · and ∞ are not in ASCII, and terminals read UTF-8."""
     for stream in (sys.stdout, sys.stderr):
@@ -46,7 +56,7 @@ def speak_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors="replace")
 
 
-def _without_reader() -> int:
+def _without_output() -> int:
     """`headwork show scores | head`: the reader has seen enough. Python would complain again at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -56,7 +56,7 @@ def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def parse_json(text: str, name: str, *, keep_digits: bool = False) -> Any:
+def parse_json(text: str, name: str, keep_digits: bool = False) -> Any:
     """What a JSON text says.
 
     name         of the file, for the message
@@ -76,8 +76,8 @@ def parse_json(text: str, name: str, *, keep_digits: bool = False) -> Any:
         raise FileError(f"{name}: {error}") from None
     except RecursionError:
         raise FileError(f"{name} is nested too deep; a matrix is a list of rows: [[1, 0], [0, 1]].") from None
-    except ValueError as error:  # Python refuses whole numbers of more than 4300 digits
-        raise FileError(f"{name} holds a number that is too long to be read ({error}).") from None
+    except ValueError:  # Python refuses whole numbers of more than 4300 digits
+        raise FileError(f"{name} holds a whole number of too many digits to be read.") from None
 
 
 def _reason(error: json.JSONDecodeError, text: str) -> str:

@@ -17,11 +17,11 @@ from ..workbook.hinting import next_hint
 from ..workbook.keeping import Kept, open_progress
 from ..workbook.standing import first_open, resume, standing
 from ..workbook.transfer import from_json, to_json, write_whole
+from .guard import INTERRUPTED
 from .json_text import json_text, plain_data
 from .practice_text import Page
 
 STREAM = "-"
-INTERRUPTED = 130  # 128 + SIGINT, as a shell says it
 
 
 def run_practice(exercise: str | None, *, progress: Path | None, plain: bool, json: bool) -> int:

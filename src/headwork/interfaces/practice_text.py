@@ -12,6 +12,7 @@ from ..workbook.standing import Standing
 from .text import bold, spelled, width_of_page
 
 WIDEST = 80  # longer lines of prose are harder to read
+LIST_WIDTH = 76  # of a row of the list; where there is less room, it is a sentence
 STATE_SIGNS = {"done": "✓", "begun": "◐", "not yet": "○"}
 LATER = "in code, not yet here"
 
@@ -105,13 +106,16 @@ class Page:
         self.prose(asked.question.prompt)
 
     def _marked(self, marked: Marked) -> None:
-        from ..diagnosis.verdicts import NOT_RIGHT
+        from ..diagnosis.verdicts import NOT_RIGHT, SHORT
         from .marking_text import LEGEND, SIGNS, render_step
 
         judged = marked.judged
         if judged.step is None:
             text = spelled(judged.typed or "") if self.plain else f"{SIGNS[judged.verdict]} {judged.typed}"
-            self.prose(f"{text} {LEGEND[judged.verdict]}. {judged.sentence}", "  ")
+            says = judged.sentence
+            short = judged.verdict == SHORT  # whose sentence begins with the verdict itself
+            verdict = says[:1].lower() + says[1:] if short else f"{LEGEND[judged.verdict]}. {says}"
+            self.prose(f"{text} {verdict}", "  ")
         else:
             _title, *lines = render_step(marked.exercise.problem, judged.step, self.plain)
             print("\n".join(lines), flush=True)
@@ -127,14 +131,15 @@ class Page:
                 self.line(part.title)
                 for each in one.in_part(part):
                     here = each.id == listed.here
-                    self.line(self._row(each, listed.standings.get(each.id), here))
+                    row = self._row(each, listed.standings.get(each.id), here)
+                    for line in textwrap.wrap(row, self.width, subsequent_indent="    "):
+                        self.line(line)
 
     def _row(self, each: Exercise | Later, stand: Standing | None, here: bool) -> str:
         state = f"  {LATER}" if stand is None else state_words(stand, self.plain)
-        if self.plain:
-            return (
-                f"{each.number}, {each.id}, {each.title}: {state.strip()}{', you are here' if here else ''}"
-            )
+        if self.plain or self.width < LIST_WIDTH:
+            where = ", you are here" if here else ""
+            return f"{each.number}, {each.id}, {each.title}: {state.strip()}{where}"
         return f"{'→' if here else ' '}{each.number:>3}  {each.id:<15} {each.title:<28} {state}"
 
 

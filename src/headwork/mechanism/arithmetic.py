@@ -284,7 +284,7 @@ def _capped(view: _View) -> How:
 
 
 def _bias(view: _View) -> How:
-    """−m·|i − j|, places counted from 1, plus the float masks; −inf there hides the key and adds nothing."""
+    """−m·|pᵢ − j|, places counted from 1, plus the float masks; −inf there hides the key and adds nothing."""
     problem, terms = view.problem, list[Term]()
     shape = problem.matrix_shape
     place = (*view.batch, view.h, view.i, view.j)

@@ -118,12 +118,14 @@ def trace(problem: Problem | Any, key: Any = None, value: Any = None, **options:
 
 
 def seeds(problem: Problem) -> dict[str, Array]:
-    """The fields that the problem itself gives."""
+    """The fields that the problem itself gives, and results of somebody's own that stand for some."""
     fields = {name: getattr(problem, name) for name in INPUTS}
     if problem.x_key is None:
         fields["x_key"] = problem.x
     for step, array in (problem.given or {}).items():
         fields[step] = array.astype(problem.dtype if step == "weights" else problem.work_dtype)
+    for step, (values, _) in (problem.known or {}).items():
+        fields[step] = values
     return {name: array for name, array in fields.items() if array is not None}
 
 

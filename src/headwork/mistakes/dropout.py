@@ -104,7 +104,7 @@ def _in_outputs(answer: Array, weights: Array, tolerance: Array, value: Array) -
         return None
     patterns = (np.arange(2**Tk)[:, None] >> np.arange(Tk)) & 1  # (2^Tk, Tk)
     given = np.einsum("pk,...qk,...kv->...qpv", patterns, weights, value)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         low, high = _intervals(answer[..., None, :], given, tolerance[..., None, :])
     for factor in _candidates(low.reshape(-1, 2**Tk), high.reshape(-1, 2**Tk)):
         fits = (low <= factor) & (factor <= high)

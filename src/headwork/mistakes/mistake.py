@@ -109,7 +109,7 @@ class Mistake:
 
     @cached_property
     def touches(self) -> int:
-        """The steps it replaces as bits, all of them where it rewrites the problem: two that share none go together."""
+        """Its steps as bits, all of them where it rewrites the problem: two that share none go together."""
         if self.rewrite is not None:
             return (1 << len(STEPS)) - 1
         return sum(1 << index for index, step in enumerate(STEPS) if step.name in self.wrong)

@@ -712,6 +712,7 @@ QUERY_FROM_X_KEY = Mistake(
     source=PAPER,
     wrong={"project": with_sources(query="x_key")},
     applies=crossed_square,
+    mixes_queries=True,
     witness=CROSS_SQUARE,
     blind_spot=CROSS_SAME,
 )
@@ -726,6 +727,7 @@ X_AND_X_KEY_SWAPPED = Mistake(
     source=PAPER,
     wrong={"project": with_sources(query="x_key", key="x", value="x")},
     applies=crossed_square,
+    mixes_queries=True,
     witness=CROSS_SQUARE,
     blind_spot=CROSS_SAME,
     typical=True,
@@ -743,6 +745,7 @@ VALUE_FROM_X = Mistake(
     source=PAPER,
     wrong={"project": with_sources(value="x")},
     applies=lambda problem: crossed_square(problem) and problem.w_value is not None,
+    mixes_queries=True,
     witness=CROSS_SQUARE,
     blind_spot=CROSS_SAME,
 )
@@ -759,6 +762,7 @@ KEY_FROM_X = Mistake(
     source="apple/ml-cvnets#81",
     wrong={"project": with_sources(key="x")},
     applies=crossed_square,
+    mixes_queries=True,
     witness=CROSS_SQUARE,
     blind_spot=CROSS_SAME,
 )

@@ -19,9 +19,9 @@ STEP = 0.1  # drawn numbers have one decimal, as people write them
 class Recipe:
     """Sizes, options and the spread of the numbers.
 
-    B None means no batch axis; H None no head axis (then (T, D) arrays). Hkv defaults to H, Tk to Tq, Dv to D.
+    B None means no batch axis; H None no head axis, so arrays (T, D). Hkv defaults to H, Tk to Tq, Dv to D.
     packed   arrays are (…, T, H·D)
-    E        project from embeddings E wide, with random w_query, w_key, w_value (and w_output if `project_output`)
+    E        project from embeddings E wide, by random w_query, w_key, w_value (and w_output on request)
     mask     "bool", "float", "padding" (same keys for every query, (B, 1, 1, Tk) with a batch) or "empty"
              (bool, query 1 sees nothing)
     spread   entries are drawn from −spread … spread
@@ -45,7 +45,7 @@ class Recipe:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def draw(self, seed: int = 0) -> Problem:
-        """The problem of that seed: the same on every machine, since only `random.Random(seed).random()` is used."""
+        """The problem of that seed, the same on every machine: only `Random(seed).random()` is used."""
         dice = random.Random(seed)
         record = self._arrays(dice) | dict(self.options)
         if self.mask is not None:

@@ -592,7 +592,7 @@ ROPE_CACHE_FORGOTTEN = Mistake(
 def _restarted(problem: Problem) -> Array:
     """0 … for the cached keys, then 0 … again for the last Tq."""
     cached = problem.Tk - problem.Tq
-    return np.concatenate([np.arange(cached), problem.row_numbers])[:, None]
+    return np.concatenate([np.arange(cached), np.arange(problem.Tq)])[:, None]
 
 
 ROPE_CACHE_ONE_AHEAD = Mistake(

@@ -714,6 +714,7 @@ ROW_MAX_OF_TABLE = Mistake(
         "weights": UNGUARDED,
     },
     applies=lambda problem: plain(problem) and problem.Tq > 1,
+    mixes_queries=True,
     witness=Recipe(Tq=4, spread=60.0),
     blind_spot=Recipe(),
 )

@@ -13,7 +13,9 @@ from ..problem import Problem
 from .mistake import Mistake
 
 
-def run_wrong(problem: Problem, mistakes: Sequence[Mistake], theta: float | None = None) -> dict[str, Array]:
+def run_wrong(
+    problem: Problem, mistakes: Sequence[Mistake], theta: float | Array | None = None
+) -> dict[str, Array]:
     """Every field, as the pipeline holds it, when these mistakes are made together.
 
     mistakes  no two of them replace the same step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from textwrap import shorten
 
 from ..diagnosis.typed import Entries, read_entries
 from ..errors import AnswerError
@@ -52,9 +53,9 @@ class Table:
         texts = [number.text if number else "_" for number in entries.numbers]
         whole = entries.shape[0] == 1 and len(texts) == self.rows * self.columns
         if not whole and entries.shape[1] != self.columns:
+            read = shorten(entries.row_text(0), 100, placeholder=" …")
             raise AnswerError(
-                f"A row here has {_entries(self.columns)}; "
-                f"I read {_entries(entries.shape[1])}: {entries.row_text(0)}."
+                f"A row here has {_entries(self.columns)}; I read {_entries(entries.shape[1])}: {read}."
             )
         return [tuple(texts[at : at + self.columns]) for at in range(0, len(texts), self.columns)]
 

@@ -51,13 +51,19 @@ def open_progress(option: Path | None, *, create: bool) -> Iterator[Kept]:
     path = named or user_file()
     warning = ""
     try:
-        progress = Progress(path if create or path.exists() else None, to_write=create)
+        progress = Progress(path if create or _may_be_there(path) else None, to_write=create)
     except NotWritableError as error:
         if named is not None:
             raise
-        progress, warning = (
-            Progress(None),
-            f"Your progress is out of reach, and nothing will be kept. {error}",
-        )
+        reason = str(error)
+        progress = Progress(None)
+        warning = f"Your progress is out of reach, and nothing will be kept. {reason[:1].upper()}{reason[1:]}"
     with progress:
         yield Kept(progress, path, warning)
+
+
+def _may_be_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # in a folder that cannot be entered: opening it says so
+        return True

@@ -115,7 +115,7 @@ class Session:
         elif isinstance(self.question, ExplainQuestion):
             yield from self._write(line)
         elif not line:
-            yield Said("note", f"{expected(self.question, self._table)} {OR_A_WORD}")
+            yield Said("note", f"{self._expected} {OR_A_WORD}")
         else:
             yield from self._answer(line)
 
@@ -158,13 +158,19 @@ class Session:
         shape = work[question.step].shape
         return Table(len(asked_rows(question, work)), shape[1] if len(shape) > 1 else 1)
 
+    @property
+    def _expected(self) -> str:
+        if self._point is not None:
+            return "Expected here: y, n or partly. Does yours say it?"
+        return expected(self.question, self._table)
+
     # --- explanations ------------------------------------------------------------------------------
 
     def _write(self, line: str) -> Iterator[Event]:
         if line:
             self._written.append(line)
         elif not self._written:
-            yield Said("note", f"{expected(self.question, self._table)} {OR_A_WORD}")
+            yield Said("note", f"{self._expected} {OR_A_WORD}")
         else:
             self._keep("explanation", "\n".join(self._written))
             self._written, self._point = [], 0
@@ -220,7 +226,7 @@ class Session:
             case "quit":
                 yield from self._quit()
             case "?":
-                yield Said("note", expected(self.question, self._table))
+                yield Said("note", self._expected)
                 yield Said("note", title="Words that you can type at any time", lines=help_lines())
 
     def _hint(self) -> Iterator[Event]:
@@ -306,6 +312,8 @@ class Session:
         yield Asked(self._exercise, at)
         if isinstance(question, ExplainQuestion):
             yield from self._take_up(question)
+            if self._point is None:
+                yield Said("note", self._expected)
 
     def _take_up(self, question: ExplainQuestion) -> Iterator[Event]:
         """Go on where an explanation was left: while it was written, or while it was compared."""
