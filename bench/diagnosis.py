@@ -57,7 +57,7 @@ STEPS = ("output", "weights", "logsumexp", "masked", "query_rotated", "key_rotat
 
 
 def visible(given: Problem, mistake: Mistake, step: str) -> Diagnosis | None:
-    """The diagnosis of what the mistake gives, rounded to 3 decimals; None where that is right, or no number at all."""
+    """The diagnosis of what the mistake gives, at 3 decimals; None where that is right, or no number."""
     try:
         made = consequences_of(given, step, (RIGHT, (mistake,)))
     except KeyError:  # the problem has no such step
@@ -166,7 +166,9 @@ def single_mistakes(seeds: Iterable[int]) -> Counter[str]:
         counts[f"{mistake.id}: {found.verdict if hit else 'missed'}"] += 1
         counts[f"{mistake.id}: set of {min(len(found.mistakes), 9)}"] += hit
         if not hit:
-            counts[f"missed {mistake.id}, seed {seed}, {found.step}: {found.verdict} {found.mistakes[:2]}"] += 1
+            counts[
+                f"missed {mistake.id}, seed {seed}, {found.step}: {found.verdict} {found.mistakes[:2]}"
+            ] += 1
     return counts
 
 

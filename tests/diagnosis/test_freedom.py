@@ -23,10 +23,10 @@ ROWS = [
     (three_tokens(), "weights", softmax(np.eye(3)), [2, 2, 2], "three weights that sum to 1"),
     (three_tokens(), "weights", np.eye(3) * 2, [3, 3, 3], "rows that sum to 2 are bound by nothing"),
     (three_tokens(), "weights", [[0.2, 0.3, 0.5], [1, 1, 1], [0, 0, 0]], [2, 3, 3], "row by row"),
-    (three_tokens(), "output", np.ones((3, 2)), [2, 2, 2], "two columns, and a plane spanned by three values"),
+    (three_tokens(), "output", np.ones((3, 2)), [2, 2, 2], "a plane spanned by three values"),
     (three_tokens(mask=[True] * 3), "output", np.ones((3, 2)), [2, 2, 2], "the same"),
     (Problem(**HEADS, heads=2), "output", np.ones((3, 4)), [4, 4, 4], "four columns of 2 heads"),
-    (Problem(query=[[1.0]], key=[[1.0], [2.0]], value=[[1.0, 2, 3], [0, 0, 1]]), "output", np.ones((1, 3)), [1],
+    (Problem(query=[[1]], key=[[1], [2]], value=[[1, 2, 3], [0, 0, 1]]), "output", np.ones((1, 3)), [1],
      "between two values lies a line"),
 ]  # fmt: skip
 

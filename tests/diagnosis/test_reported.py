@@ -24,7 +24,7 @@ CONSISTENT = {
     (
         "H08",
         "output",
-    ): "one query and one head: every weight is 1, so the output is the sum of the values by any of eight rules",
+    ): "one query: every weight is 1, and the output is the sum of the values by any of eight rules",
     ("H08", "weights"): "every weight is 1",
     ("H15", "output"): "one row is wrong, 0.7 and 0.0: plain numbers, which five fills give",
     ("H15", "weights"): "one row is wrong: 0, 0, 1/2, 1/2",

@@ -9,6 +9,7 @@ from headwork import Problem, diagnose, trace
 from headwork.diagnosis.search import NAMED, applicable, cost, families, makeable, narrow_ones
 
 CAUSAL = np.tril(np.ones((3, 3), dtype=bool))
+FORBIDDEN = [[False, True, True], [True, False, False], [False, True, False]]
 NO_ROW = {"mask": [[False] * 3, [True] * 3, [True] * 3]}
 OUT = np.array(VALUE)
 
@@ -19,7 +20,7 @@ def first(problem: Problem, answer, step: str, digits: int | None = 3):
 
 
 NAMED_BY_HAND = [
-    # verdict        mistakes                                    step       answer                                problem
+    # verdict, mistakes, step, answer, problem
     ("mistake", ("scale-missing",), "weights", softmax(SCORES), {}),
     ("mistake", ("softmax-over-queries",), "output", softmax(SCORES / 2, axis=0) @ OUT, {}),
     ("mistake", ("scale-missing", "softmax-over-queries"), "weights", softmax(SCORES, axis=0), {}),
@@ -43,8 +44,7 @@ CONVENTIONS = [
     ("fully-masked-row-nan", "weights", np.vstack([[np.nan] * 3, softmax(SCORES / 2)[1:]]), NO_ROW),
     ("fully-masked-row-uniform", "weights", np.vstack([[1 / 3] * 3, softmax(SCORES / 2)[1:]]), NO_ROW),
     ("logsumexp-base-2", "logsumexp", np.log2(np.exp(SCORES / 2).sum(axis=1)), {}),
-    ("mask-polarity", "weights", softmax(np.where(~np.array([[False, True, True], [True, False, False], [False, True, False]]), SCORES / 2, -np.inf)),
-     {"mask": [[False, True, True], [True, False, False], [False, True, False]]}),
+    ("mask-polarity", "weights", softmax(np.where(FORBIDDEN, -np.inf, SCORES / 2)), {"mask": FORBIDDEN}),
 ]  # fmt: skip
 
 
@@ -112,7 +112,8 @@ def test_rules_with_numbers_narrow_arithmetic_and_plain_rules_are_told_apart():
 
 
 @pytest.mark.parametrize(
-    "step", ["scores", "scaled", "row_max", "exponentials", "row_sum", "weights", "logsumexp", "output"]
+    "step",
+    ["scores", "bias", "scaled", "row_max", "exponentials", "row_sum", "weights", "logsumexp", "output"],
 )
 def test_a_problem_with_nothing_left_to_get_wrong_crashes_nowhere(step):
     problem = Problem(given={"masked": [[0.25, 0.75], [0.5, 0.5]]})

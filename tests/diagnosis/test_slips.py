@@ -12,6 +12,7 @@ WEIGHTS = np.round(softmax(SCORES / 2), 3)  # [0.245 0.090 0.665] [0.212 0.576 0
 OUTPUT = np.round(softmax(SCORES / 2) @ np.array(VALUE), 3)
 SHIFTED = np.round(np.exp(SCORES / 2 - [[2], [1], [2]]), 3)
 PLAIN = np.round(np.exp(SCORES / 2), 3)
+UNDIVIDED = np.vstack([WEIGHTS[0], SHIFTED[1], WEIGHTS[2]])
 
 ALONE = [
     # kind                 step            answer                                       source
@@ -27,8 +28,8 @@ ALONE = [
     ("point-moved", "weights", changed(WEIGHTS, (1, 1, 2.45)), "0.245 is 2.45"),
     ("point-moved", "weights", changed(WEIGHTS, (1, 3, 0.067)), "0.665 is 0.067"),
     ("digits-transposed", "weights", changed(WEIGHTS, (1, 1, 0.254)), "0.245 is 0.254"),
-    ("row-not-normalised", "weights", np.vstack([WEIGHTS[0], SHIFTED[1], WEIGHTS[2]]), "e^0/e^1 …, not divided"),
-    ("row-not-normalised", "weights", np.vstack([WEIGHTS[0], PLAIN[1], WEIGHTS[2]]), "e^0, e^1, e^0, not divided"),
+    ("row-not-normalised", "weights", UNDIVIDED, "e^0/e^1 …, not divided"),
+    ("row-not-normalised", "weights", np.vstack([WEIGHTS[0], PLAIN[1], WEIGHTS[2]]), "e^0 …"),
     ("exponential-off", "exponentials", changed(SHIFTED, (1, 1, 0.135)), "e^−2 for e^−1"),
     ("exponential-sign", "exponentials", changed(PLAIN, (1, 1, 0.368)), "e^−1 for e^1"),
     ("exponential-missing", "exponentials", changed(PLAIN, (1, 3, 2)), "2 for e²"),
@@ -54,9 +55,10 @@ SAID = [
     ("scores", changed(SCORES, (3, 2, 2)), "Row 3, column 2 would be right with one more 2 × 1"),
     ("scores", SCORES[[1, 0, 2]], "Rows 1 and 2 have changed places."),
     ("weights", changed(WEIGHTS, (1, 1, 0.254)), "Row 1, column 1 is 0.245 with 4 and 5 transposed."),
-    ("weights", np.vstack([WEIGHTS[0], SHIFTED[1], WEIGHTS[2]]),
+    ("weights", UNDIVIDED,
      "Row 2 holds the exponentials; what is left is to divide them by their sum."),
-    ("exponentials", changed(SHIFTED, (1, 1, 0.135)), "Row 1, column 1 is e to the power of −2; the exponent is −1"),
+    ("exponentials", changed(SHIFTED, (1, 1, 0.135)),
+     "Row 1, column 1 is e to the power of −2; the exponent is −1"),
 ]  # fmt: skip
 
 

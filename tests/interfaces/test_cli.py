@@ -171,6 +171,8 @@ MESSAGES = [
     (["show", "scores", "--stpe", "x"], "such option '--stpe'. Did you mean '--step'?\nheadwork show --help"),
     (["show"], "missing argument 'PROBLEM'."),
     (["show", "scores", "--digits", "99"], "invalid value for '--digits': 99 is not in the range"),
+    (["show", "scores", "--digits", "-3"], "invalid value for '--digits': -3 is not in the range"),
+    (["show", "scores", "--digits", "two"], "'two' is not a valid whole number"),
     (["show", "scores", "--entry", "0,1"], "--entry is '0,1'; places counted from 1 were expected, such as"),
     (["show", "scores", "--entry", "first"], "--entry is 'first'; places counted from 1 were expected"),
     (["show", "scores", "--entry", "9,9"], "scores has no entry 9,9, counted from 1: its size is 3 × 3."),

@@ -103,6 +103,26 @@ def test_an_empty_line_is_told_what_is_expected(progress):
     assert "3 rows, each of 3 numbers" in learner.said("note")
 
 
+def test_a_row_that_is_far_too_long_is_not_repeated_in_full(progress):
+    learner = Learner(progress, "scores")
+    learner.types("9 " * 20_000)
+    assert "I read 20000 numbers: 9 | 9 |" in learner.said("unreadable")
+    assert len(learner.said("unreadable")) < 300
+
+
+def test_a_question_to_be_explained_says_how_an_answer_ends(progress):
+    learner = Learner(progress, "scores")
+    learner.types("skip", "skip", "skip")
+    assert "an empty line ends them" in learner.said("note")
+
+
+def test_help_while_comparing_is_about_comparing(progress):
+    learner = Learner(progress, "scores")
+    learner.types("skip", "skip", "skip", "A row is one query.", "")
+    assert learner.types("?")
+    assert "y, n or partly" in learner.said("note")
+
+
 def test_rows_can_come_one_by_one_and_the_prompt_counts_them(progress):
     learner = Learner(progress, "scores")
     prompts = []

@@ -68,7 +68,7 @@ class Nodes:
     @cached_property
     def is_large(self) -> bool:
         """Whether one node is so large that no copy of it should be made."""
-        return max(stack[0].nbytes for stack in self.stacks) > LARGE_NODE
+        return bool(max(stack[0].nbytes for stack in self.stacks) > LARGE_NODE)
 
     @property
     def is_plain(self) -> bool:
@@ -181,7 +181,7 @@ def _by_shape(call: Call, fields: dict[str, Nodes]) -> list[tuple[Array, list[Ar
 
 
 def _groups(call: Call, reads: Sequence[Nodes]) -> list[Any]:
-    """Rows of a call that go together: inputs of one shape, and of a large field (a whole K or V) one node, uncopied."""
+    """Rows of a call that go together: inputs of one shape, and one node of a large field, a whole K or V."""
     kind = np.zeros(len(call.nodes), dtype=np.int64)
     for index, each in enumerate(reads):
         ids = call.inputs[:, index]

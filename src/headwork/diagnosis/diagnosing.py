@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import DTYPES, Array
 from ..errors import AnswerError
-from ..mechanism.fields import axes_of, canonical, field_named
+from ..mechanism.fields import FIELDS, axes_of, canonical, field_named
 from ..mechanism.resuming import resumed
 from ..mechanism.sampling import sample
 from ..mechanism.steps import STEPS
@@ -37,6 +37,10 @@ MOST_SHOWN = 100_000  # entries that are listed one by one
 ROUNDED_SHARE = 0.25  # of the entries: rounding spares short decimals and zeros, but not three in four
 # what to believe first
 BEST = ("right", "rounding", "convention", "mistake", "slip", "consistent", "unexplained", "invalid")
+NOT_FINITE = (
+    "None of these numbers is finite. Something overflowed, or 0 was divided by 0; "
+    "numbers that are not there cannot tell what."
+)
 VERDICTS = ("right", "rounding", "convention", "slip", "mistake", "consistent", "unexplained", "invalid")
 
 
@@ -332,10 +336,13 @@ def diagnose_target(target: Target, assumed: str) -> Diagnosis:
     if target.is_right:
         return _result(target, "right", assumed, "This is right.")
     simple = explanations(target)
+    if not np.isfinite(target.values[target.given]).any() and not any(f.is_convention for f in simple):
+        return _result(target, "unexplained", assumed, NOT_FINITE)
     return (
         _explained(target, assumed, [finding for finding in simple if finding.exact])
         or _rounded(target, assumed)
         or _joint(target, assumed, simple)
+        or _other_step(target, assumed)
         or _slipped(target, assumed)
         or _coarse(target, assumed)
         or _result(target, "unexplained", assumed, _unexplained(target))
@@ -343,7 +350,7 @@ def diagnose_target(target: Target, assumed: str) -> Diagnosis:
 
 
 def _joint(target: Target, assumed: str, simple: Sequence[Finding]) -> Diagnosis | None:
-    """Two mistakes or more, where they give the numbers to the last digit; else one that rounding allows; else two."""
+    """Two mistakes that give the numbers to the last digit; else one that rounding allows; else two."""
     joint = by_rows_if_many(target)
     exact = [finding for finding in joint if finding.exact and finding.named]
     return _explained(target, assumed, exact or simple or joint)
@@ -400,6 +407,20 @@ def _within(target: Target, assumed: str, precisions: Iterable[tuple[Precision, 
     return None
 
 
+def _other_step(target: Target, assumed: str) -> Diagnosis | None:
+    """The right numbers of another step: written in the wrong place, or one step too many or too few."""
+    fields, tolerance = worked(target.problem).fields, target.tolerance
+    for name in (field.name for field in FIELDS if field.name in fields and field.name != target.step):
+        other = fields[name]
+        if other.shape == target.right.shape and other.dtype != bool and target.matches(other, tolerance):
+            says = (
+                f"These are the {field_named(name).title}; the {field_named(target.step).title} were asked."
+            )
+            slip = Slip("another-step", wrong_entries(target), says)
+            return _result(target, "slip", assumed, says, slips=(slip,))
+    return None
+
+
 def _slipped(target: Target, assumed: str) -> Diagnosis | None:
     after, slips = slips_after(target)
     if not slips:
@@ -436,7 +457,7 @@ def wrong_entries(target: Target) -> tuple[tuple[int, ...], ...]:
 
 
 def slips_after(target: Target) -> tuple[Hypothesis, tuple[Slip, ...]]:
-    """The slips that explain the answer: alone, else after the mistake that leaves the fewest wrong entries."""
+    """The slips that explain the answer: alone, else after the mistake that leaves fewest wrong entries."""
     alone = find_slips(target, run_wrong(target.problem, RIGHT), target.right)
     if alone or is_wide(target):
         return RIGHT, alone

@@ -20,7 +20,11 @@ ROUNDS = 8  # Gauss–Newton halves the distance at the very least; 8 rounds rea
 WIDER = (
     4.0  # times the right result's tolerance: what a start may miss the answer by where the rule hardly moves
 )
-TRIED, NEAR, NEARER = 3, 30.0, 10.0  # after 3 rounds within 30 tolerances, or 10 times nearer: or it is given up
+TRIED, NEAR, NEARER = (
+    3,
+    30.0,
+    10.0,
+)  # after 3 rounds within 30 tolerances, or 10 times nearer: or it is given up
 FAR = 1e100  # a symbol where a number was expected: farther than any number is, and its square is finite
 NUDGE = 1e-6  # relative step of the numeric derivative
 
@@ -125,7 +129,7 @@ def _slope(target: Target, family: Mistake, theta: Array, here: Array) -> Array:
 
 
 def _checked(target: Target, family: Mistake, theta: float) -> Solution | None:
-    """The solution, if every entry agrees within the tolerance of what it gives, and it is not the right number."""
+    """The solution, if every entry agrees within the tolerance of what it gives, and θ is not right."""
     assert family.parameter is not None
     fields = run_wrong(target.problem, (family,), theta)
     values = fields[FINAL.get(target.step, target.step)]

@@ -52,18 +52,16 @@ class Target:
 
     def _matches_many(self, other: Array, tolerance: Array) -> Array:
         """The same for many others: most are ruled out by the entry that is farthest from the right one."""
-        where = np.unravel_index(np.argmax(np.where(self.given, self._off(), -1)), self.values.shape)
-        one, value = other[(slice(None), *where)], self.values[where]
-        with np.errstate(invalid="ignore"):  # inf − inf: compared as symbols in `same`
-            near = np.flatnonzero(~(np.abs(one - value) > tolerance[where]) | ~self.given[where])
-        agrees = np.zeros(len(other), dtype=bool)
-        if near.size:
-            agrees[near] = (self.same(other[near], tolerance) | ~self.given).reshape(near.size, -1).all(axis=-1)
-        return agrees
-
-    def _off(self) -> Array:
-        with np.errstate(invalid="ignore"):
-            return np.nan_to_num(np.abs(self.values - self.right) / np.maximum(self.tolerance, 1e-300))
+        given, tolerance = self.given.ravel(), tolerance.ravel()
+        with np.errstate(invalid="ignore"):  # inf − inf: such entries are compared as symbols
+            off = np.nan_to_num(np.abs(self.values - self.right).ravel() / np.maximum(tolerance, 1e-300))
+            at = int(np.argmax(np.where(given, off, -1)))
+            far = np.abs(other.reshape(len(other), -1)[:, at] - self.values.flat[at]) > tolerance[at]
+        agrees = ~far | ~given[at]
+        near = np.flatnonzero(agrees)
+        same = self.same(other[near], tolerance.reshape(self.values.shape)) | ~self.given
+        agrees[near] = same.reshape(len(near), self.values.size).all(axis=-1)
+        return np.asarray(agrees)
 
     def misfit(self, other: Array) -> Array:
         """The farthest given entry from `other` (…, *shape), in tolerances; equal symbols are 0 apart."""

@@ -88,6 +88,17 @@ def _places(context: click.Context, parameter: click.Parameter, text: str | None
     return tuple(int(part) - 1 for part in parts)
 
 
+one_row = click.option(
+    "--row", metavar="I", callback=_places, help="The numbers are this row, counted from 1; with heads H,I."
+)
+one_entry = click.option(
+    "--entry",
+    metavar="I,J",
+    callback=_places,
+    help="The number is this entry, counted from 1; with heads H,I,J.",
+)
+
+
 def _names(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...]:
     """Ids, such as "scale-missing,softmin"."""
     return tuple(part for part in re.split(r"[,;\s]+", text or "") if part)
@@ -196,8 +207,8 @@ def show(
 @click.argument("answers", metavar="ANSWERS")
 @click.option("--step", metavar="STEP", help="The step that the numbers answer, such as weights.")
 @click.option("--digits", metavar="N", type=DIGITS, help="Decimals that are asked for.")
-@click.option("--row", metavar="I", callback=_places, help="The numbers are this row, counted from 1.")
-@click.option("--entry", metavar="I,J", callback=_places, help="The number is this entry, counted from 1.")
+@one_row
+@one_entry
 @click.option("--why", is_flag=True, help="Say what gives the numbers of the first step that is not right.")
 @json
 @plain
@@ -229,8 +240,8 @@ def mark(
 @click.argument("answer", metavar="ANSWER")
 @click.option("--step", metavar="STEP", help="The step that the numbers answer; the output, if not said.")
 @click.option("--digits", metavar="N", type=DIGITS, help="Decimals that are asked for.")
-@click.option("--row", metavar="I", callback=_places, help="The numbers are this row, counted from 1.")
-@click.option("--entry", metavar="I,J", callback=_places, help="The number is this entry, counted from 1.")
+@one_row
+@one_entry
 @json
 @plain
 def diagnose(
