@@ -23,7 +23,7 @@ from headwork import Problem
 from headwork.diagnosis.diagnosing import Diagnosis, diagnose
 from headwork.mistakes.lookup import mistake_named
 
-SEEDS = (0, 1)
+SEEDS = (0,)  # one draw of numbers is enough here; (0, 1) was looked at too
 STEPS = ("output", "weights")
 ROUNDING = 1e-12  # of float64, in sums of a few products of size 1
 
