@@ -34,20 +34,25 @@ def remembered(
 
     def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
         kept: OrderedDict[tuple[Any, ...], tuple[Result, int]] = OrderedDict()
+        total = 0  # kept up to date: adding up thousands of sizes takes longer than most results
         lock = Lock()
 
         @wraps(function)
         def recall(*args: Given.args, **named: Given.kwargs) -> Result:
+            nonlocal total
             key = (*args, *named.items())
             with lock:
                 if key in kept:
                     kept.move_to_end(key)
                     return kept[key][0]
             result = function(*args, **named)
+            held = size(result) + bytes_of(args[0])
             with lock:
-                kept[key] = result, size(result) + bytes_of(args[0])
-                while sum(held for _, held in kept.values()) > MOST_BYTES:
-                    kept.popitem(last=False)
+                if key not in kept:  # another thread may have been faster
+                    kept[key] = result, held
+                    total += held
+                while total > MOST_BYTES:
+                    total -= kept.popitem(last=False)[1][1]
             return result
 
         return recall
