@@ -199,3 +199,8 @@ def test_a_large_table_rounded_at_the_end_is_judged_without_rounding_by_hand(rng
     assert mark(problem, {"output": output}).is_right
     output[1, 2, 3] = np.round(output[1, 2, 3] + 2e-4, 4)
     assert mark(problem, {"output": output}).out_of - mark(problem, {"output": output}).marks == 1
+
+
+def test_a_bfloat16_near_1_is_no_whole_number():
+    """127.5/128: a bfloat16 has a grain of 1/128 near 1, so the grain cannot say what is a decimal."""
+    assert decimal_places(np.array([1.0, 0.99609375]), "bfloat16") is None

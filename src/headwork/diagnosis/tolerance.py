@@ -106,9 +106,20 @@ def decimal_places(values: Array, dtype: str) -> int | None:
     for places in range(MOST_PLACES + 1):
         if 10.0**-places < ABOVE_GRAIN * grain:
             return None
-        if (np.abs(np.round(values, places) - values) <= grain).all():
+        if _are_decimals(values, np.round(values, places), dtype, grain):
             return places
     return None
+
+
+def _are_decimals(values: Array, rounded: Array, dtype: str, grain: float) -> bool:
+    """Whether the values are these decimals: in few bits they must be exactly the nearest ones there are.
+
+    A bfloat16 has a grain of 1/128 near 1, so that 0.996 would pass for 1.
+    """
+    kind = DTYPES[dtype]
+    if kind.itemsize == 2:
+        return bool((rounded.astype(kind) == values.astype(kind)).all())
+    return bool((np.abs(rounded - values) <= grain).all())
 
 
 def array_tolerances(problem: Problem, fields: Mapping[str, Array], dtype: str) -> Errors:
