@@ -220,6 +220,7 @@ def main() -> None:
         "machine": machine(),
         "seeds": [seeds.start, seeds.stop, seeds.step],
         "minutes": round((time.perf_counter() - start) / 60, 1),
+        "failed": failed(asked.run, counts),
         "counts": dict(sorted(counts.items())),
     }
     print(json.dumps(report, indent=1, ensure_ascii=False))
@@ -241,6 +242,17 @@ def spread(work: Work, seeds: range, chunk: int) -> Counter[str]:
     return counts
 
 
+def failed(run: str, counts: Counter[str]) -> dict[str, object]:
+    """How many draws went against the goal, of how many, and the 95 % interval of their share."""
+    trials = (
+        counts["answers"] + counts["drawn"] + sum(n for key, n in counts.items() if key.endswith(": drawn"))
+    )
+    hits = {"right": trials - counts["verdict right"], "wrong": counts["named"]}.get(
+        run, sum(n for key, n in counts.items() if key.startswith("missed") and "," in key)
+    )
+    return {"failed": hits, "of": trials, "share, 95 %": interval(hits, trials)}
+
+
 def interval(hits: int, trials: int) -> tuple[float, float]:
     """The 95 % interval of a share (Wilson 1927)."""
     z, p = 1.96, hits / trials
@@ -248,7 +260,7 @@ def interval(hits: int, trials: int) -> tuple[float, float]:
         p + z * z / (2 * trials),
         z * math.sqrt(p * (1 - p) / trials + z * z / (4 * trials * trials)),
     )
-    return (middle - spread_) / (1 + z * z / trials), (middle + spread_) / (1 + z * z / trials)
+    return max(0.0, middle - spread_) / (1 + z * z / trials), (middle + spread_) / (1 + z * z / trials)
 
 
 if __name__ == "__main__":

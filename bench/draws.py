@@ -14,7 +14,7 @@ from headwork.problem import Problem
 WHOLE_STEPS = ("scores", "scaled", "weights", "output")
 
 
-def options(dice: random.Random, H: int, Tk: int, D: int) -> dict[str, Any]:
+def options(dice: random.Random, D: int) -> dict[str, Any]:
     """Each option in about one problem out of five."""
     chances: list[tuple[str, Any]] = [
         ("causal", True),
@@ -48,7 +48,7 @@ def recipe(dice: random.Random, least: int = 1) -> Recipe:
         E=dice.randrange(2, 5) if (packed or H is None) and dice.random() < 0.15 else None,
         mask=dice.choice([None, None, None, "bool", "float", "padding"]),
         spread=dice.choice([1.5, 3.0]),
-        options=options(dice, H or 1, Tk, D),
+        options=options(dice, D),
     )
 
 

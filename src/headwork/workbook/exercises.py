@@ -140,11 +140,11 @@ def _views(header: Header) -> tuple[View, ...]:
 
 
 def _question(table: Header) -> Question:
-    common = {"id": _id(table), "prompt": table.text("prompt"), "hints": table.texts("hints")}
+    common: dict[str, Any] = {"id": _id(table), "prompt": table.text("prompt"), "hints": table.texts("hints")}
     match table.text("kind"):
         case "step":
             step, rows, digits = table.text("step"), table.wholes("rows"), table.whole("digits", 0, DIGITS)
-            return StepQuestion(**common, step=step, rows=rows, digits=digits)  # type: ignore[arg-type]
+            return StepQuestion(**common, step=step, rows=rows, digits=digits)
         case "number":
             return _number_question(table, common)
         case "explain":
@@ -153,7 +153,7 @@ def _question(table: Header) -> Question:
                 raise table.error(
                     "points", "is missing; a list of what an explanation has to say was expected"
                 )
-            return ExplainQuestion(**common, ours=table.text("ours"), points=points)  # type: ignore[arg-type]
+            return ExplainQuestion(**common, ours=table.text("ours"), points=points)
         case other:
             raise table.error("kind", f"is {other!r}; it must be one of {KINDS}")
 
