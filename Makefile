@@ -17,7 +17,7 @@ environment = @command -v '$(PYTHON)' >/dev/null || { echo >&2 "Headwork needs P
 help:
 	@echo 'make run      practise in the terminal (sets everything up the first time)'
 	@echo 'make test     all tests; says what was skipped and how to enable it.  make test ARGS="-k scale"'
-	@echo 'make peers    install torch and onnx, for the tests that compare with them'
+	@echo 'make peers    install torch, jax, onnx and onnxruntime, for the tests that compare with them'
 	@echo 'make check    format, lint, types, the import rule, examples in docstrings and documents'
 	@echo 'make clean    remove .venv and everything else that was made'
 	@echo

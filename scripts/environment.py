@@ -78,8 +78,19 @@ def versions():
         settings = tomllib.load(file)
     with open(os.path.join(ROOT, "constraints.txt")) as file:
         pins = file.read()
-    decisive = json.dumps([settings["project"], settings["build-system"], pins], sort_keys=True)
+    decisive = json.dumps([settings["project"], settings["build-system"], pins, kernel()], sort_keys=True)
     return hashlib.sha256(decisive.encode()).hexdigest()
+
+
+def kernel():
+    """The sources of the compiled kernel: unlike Python's, an edit of theirs counts after a build."""
+    folder = os.path.join(ROOT, "kernel")
+    paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+    texts = []
+    for path in paths + [os.path.join(ROOT, "CMakeLists.txt")]:
+        with open(path) as file:
+            texts.append(file.read())
+    return texts
 
 
 def create():

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .diagnosis.diagnosing import Diagnosis, diagnose
     from .diagnosis.marking import Marking, mark
     from .errors import HeadworkError
+    from .mechanism.fast import attention, attention_vjp, merge
     from .mechanism.tracing import Trace, trace
     from .problem import Problem
 
@@ -25,9 +26,12 @@ __all__ = [
     "Marking",
     "Problem",
     "Trace",
+    "attention",
+    "attention_vjp",
     "blindspots",
     "diagnose",
     "mark",
+    "merge",
     "trace",
 ]
 
@@ -38,9 +42,12 @@ _HOMES = {
     "Marking": ".diagnosis.marking",
     "Problem": ".problem",
     "Trace": ".mechanism.tracing",
+    "attention": ".mechanism.fast",
+    "attention_vjp": ".mechanism.fast",
     "blindspots": ".diagnosis.blind",
     "diagnose": ".diagnosis.diagnosing",
     "mark": ".diagnosis.marking",
+    "merge": ".mechanism.fast",
     "trace": ".mechanism.tracing",
 }
 
@@ -50,7 +57,9 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"headwork has no {name!r}; it has {', '.join(__all__)}")
     if name in ("Trace", "trace"):
         _show_in_notebooks()
-    return getattr(import_module(_HOMES[name], __name__), name)
+    value = getattr(import_module(_HOMES[name], __name__), name)
+    globals()[name] = value  # found at once the next time
+    return value
 
 
 def _show_in_notebooks() -> None:

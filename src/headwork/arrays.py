@@ -59,7 +59,8 @@ def as_floats(name: str, values: object) -> Array:
         )
     if array.dtype.kind == "c":
         raise NumberError(f"{name} holds complex numbers; real numbers were expected. Take .real first.")
-    return array if is_float(array.dtype) else array.astype(np.float64)
+    native = array.dtype.newbyteorder("=")
+    return array.astype(native if is_float(native) else np.float64, copy=False)
 
 
 def as_array(name: str, values: object) -> Array:

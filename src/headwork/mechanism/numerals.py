@@ -19,18 +19,20 @@ def number_text(value: Any, digits: int = DIGITS) -> str:
     """`value` (a Python or NumPy number) with that many decimals, or exactly where fewer say it exactly.
 
     Special cases: ∞, −∞ and NaN. A number that those decimals would show as zero keeps as many
-    significant digits (0.0000454); far smaller and very large ones get a power of ten.
+    significant digits (0.0000454), unless no decimals are asked for; far smaller and very large ones get a
+    power of ten.
     """
     number, slack = _as_written(value)
     if not math.isfinite(number):
         return "NaN" if math.isnan(number) else "∞" if number > 0 else "−∞"
-    if number != 0 and not 10 ** -(digits + 4) <= abs(number) < TOO_LARGE:
+    least = 10 ** -(digits + 4) if digits else 0.0  # where no decimals are asked for, 0.2 is 0
+    if number != 0 and not least <= abs(number) < TOO_LARGE:
         return _with_power_of_ten(number, digits)
     text = f"{number:.{digits}f}"
     if abs(number - float(text)) <= slack * abs(number):
         text = _without_zeros(text)
-    elif float(text) == 0:
-        text = f"{number:.{max(digits, 1) - 1 - math.floor(math.log10(abs(number)))}f}"
+    elif float(text) == 0 and digits:
+        text = f"{number:.{digits - 1 - math.floor(math.log10(abs(number)))}f}"
     return "0" if float(text) == 0 else text.replace("-", "−")
 
 

@@ -1,0 +1,543 @@
+// The Python side: reads the arguments into a Task, lets go of the interpreter, and runs the engine.
+//
+// `attention` is headwork.attention itself. It takes at once what needs no thought: NumPy arrays of float32 or
+// float64 with neighbouring numbers in the last axis, and plain options. Whatever else it is given, right or wrong, it
+// hands to the Python path (mechanism/calling.py) untouched, which checks it, makes it plain and calls `run`.
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "dispatch.hpp"
+
+namespace {
+
+using headwork::Index;
+using headwork::kUnbounded;
+using headwork::MaskStrides;
+using headwork::Strides;
+using headwork::Task;
+
+constexpr double kWorthLettingGo = 1e5;  // multiplications, some 5 µs: letting go of the interpreter costs 0.1
+
+// Every argument, borrowed; null where it was not given.
+enum Argument {
+    kQuery, kKey, kValue,
+    kMask, kCausal, kOffset, kScale, kSoftcap, kWindow, kAlibi, kSink, kLengths, kLayout, kThreads, kOut,
+    kReturnLogsumexp, kCotangent, kOutput, kLogsumexp, kArguments
+};
+const char* const kNames[kArguments] = {"query",   "key",    "value",  "mask",  "causal",  "offset",
+                                        "scale",   "softcap", "window", "alibi", "sink",    "lengths",
+                                        "layout",  "threads", "out",    "return_logsumexp", "cotangent",
+                                        "output", "logsumexp"};
+PyObject* interned[kArguments];
+int default_threads = 1;
+
+// False: an argument that does not exist, twice, or too many. The Python path says so.
+bool read_arguments(PyObject* const* args, Py_ssize_t count, PyObject* names, PyObject** found) {
+    constexpr Argument kPositional[] = {kQuery, kKey, kValue, kCotangent};
+    if (count > 4) return false;
+    for (Py_ssize_t i = 0; i < count; i++) found[kPositional[i]] = args[i];
+    const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+    for (Py_ssize_t n = 0; n < named; n++) {
+        PyObject* name = PyTuple_GET_ITEM(names, n);
+        int i = 0;
+        while (i < kArguments && interned[i] != name) i++;
+        if (i == kArguments) {  // names are interned as a rule; compare the text otherwise
+            for (i = 0; i < kArguments; i++)
+                if (PyUnicode_CompareWithASCIIString(name, kNames[i]) == 0) break;
+            if (i == kArguments) return false;
+        }
+        if (found[i]) return false;
+        found[i] = args[count + n];
+    }
+    for (int i = 0; i < kArguments; i++)
+        if (found[i] == Py_None) found[i] = nullptr;
+    return found[kQuery] && found[kKey] && found[kValue];
+}
+
+// An array as (batch, head, row, column) with strides in numbers.
+struct View {
+    char* data;
+    Index B, H, T, D;
+    Strides strides;
+};
+
+// False unless it is such an array: `heads_last` is layout BTHD. (T, D) and (H, T, D) are taken too.
+bool view_of(PyObject* object, int type, bool heads_last, View& view) {
+    if (!PyArray_CheckExact(object)) return false;
+    auto* array = reinterpret_cast<PyArrayObject*>(object);
+    const int axes = PyArray_NDIM(array);
+    if (PyArray_TYPE(array) != type || axes < 2 || axes > 4 || !PyArray_ISBEHAVED_RO(array)) return false;
+    const npy_intp *shape = PyArray_DIMS(array), *bytes = PyArray_STRIDES(array);
+    const npy_intp size = PyArray_ITEMSIZE(array);
+    if (shape[axes - 1] > 1 && bytes[axes - 1] != size) return false;
+    for (int i = 0; i < axes; i++)
+        if (bytes[i] % size) return false;
+    const auto length = [&](int axis) { return axis < 0 ? Index(1) : Index(shape[axis]); };
+    const auto stride = [&](int axis) { return axis < 0 ? Index(0) : Index(bytes[axis] / size); };
+    const int row = heads_last && axes > 2 ? axes - 3 : axes - 2, head = heads_last ? axes - 2 : axes - 3;
+    view = {PyArray_BYTES(array), length(axes - 4), axes < 3 ? 1 : length(head), length(row), length(axes - 1),
+            {stride(axes - 4), axes < 3 ? 0 : stride(head), stride(row)}};
+    return true;
+}
+
+bool number(PyObject* object, double& to) {
+    if (PyFloat_CheckExact(object))
+        to = PyFloat_AS_DOUBLE(object);
+    else if (PyLong_CheckExact(object))
+        to = PyLong_AsDouble(object);
+    else
+        return false;
+    if (PyErr_Occurred()) return PyErr_Clear(), false;
+    return std::isfinite(to);
+}
+
+bool whole(PyObject* object, Index& to) {
+    if (!PyLong_CheckExact(object)) return false;
+    to = PyLong_AsSsize_t(object);
+    if (PyErr_Occurred()) return PyErr_Clear(), false;
+    return to > -kUnbounded && to < kUnbounded;
+}
+
+bool truth(PyObject* object, bool& to) {
+    to = object == Py_True;
+    return !object || PyBool_Check(object);
+}
+
+// A one-dimensional array of that type and length, in one piece.
+template <class T>
+bool list_of(PyObject* object, int type, Index length, const T*& to) {
+    if (!PyArray_CheckExact(object)) return false;
+    auto* array = reinterpret_cast<PyArrayObject*>(object);
+    if (PyArray_TYPE(array) != type || PyArray_NDIM(array) != 1 || PyArray_DIM(array, 0) != length ||
+        !PyArray_IS_C_CONTIGUOUS(array) || !PyArray_ISALIGNED(array))
+        return false;
+    to = static_cast<const T*>(PyArray_DATA(array));
+    return true;
+}
+
+// NaN and +inf have no meaning in a mask that is added; the Python path says so.
+template <class T>
+bool all_below_infinity(const T* mask, const npy_intp* shape, const Index* strides, int axes) {
+    if (axes == 0) return *mask < std::numeric_limits<T>::infinity();
+    bool below = true;
+    if (axes == 1 && strides[0] == 1) {
+        for (npy_intp i = 0; i < shape[0]; i++) below &= mask[i] < std::numeric_limits<T>::infinity();
+        return below;
+    }
+    for (npy_intp i = 0; i < shape[0] && below; i++)
+        below = all_below_infinity(mask + i * strides[0], shape + 1, strides + 1, axes - 1);
+    return below;
+}
+
+// A mask that broadcasts to (B, H, Tq, Tk); for arrays without those axes it has none of them either.
+template <class T>
+bool read_mask(PyObject* object, int type, int axes, Task<T>& task) {
+    if (!PyArray_CheckExact(object)) return false;
+    auto* array = reinterpret_cast<PyArrayObject*>(object);
+    const bool is_bool = PyArray_TYPE(array) == NPY_BOOL;
+    if ((!is_bool && PyArray_TYPE(array) != type) || PyArray_NDIM(array) > axes || !PyArray_ISBEHAVED_RO(array))
+        return false;
+    const Index wanted[4] = {task.B, task.H, task.Tq, task.Tk};
+    Index strides[4] = {0, 0, 0, 0};
+    const int missing = 4 - PyArray_NDIM(array);
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        const npy_intp length = PyArray_DIM(array, i), bytes = PyArray_STRIDE(array, i);
+        if (length != wanted[missing + i] && length != 1) return false;
+        if (bytes % PyArray_ITEMSIZE(array)) return false;
+        if (length != 1) strides[missing + i] = bytes / PyArray_ITEMSIZE(array);
+    }
+    const MaskStrides found{strides[0], strides[1], strides[2], strides[3]};
+    if (is_bool) {
+        task.bool_mask = static_cast<const std::uint8_t*>(PyArray_DATA(array));
+        task.bool_strides = found;
+    } else {
+        task.float_mask = static_cast<const T*>(PyArray_DATA(array));
+        task.float_strides = found;
+        return all_below_infinity(task.float_mask, PyArray_DIMS(array), strides + missing, PyArray_NDIM(array));
+    }
+    return true;
+}
+
+bool window_side(PyObject* object, Index& to) {
+    return object == Py_None || (whole(object, to) && to >= 0);
+}
+
+// What a Task needs beside the arguments: its own (B,) arrays.
+struct Held {
+    std::vector<Index> offset, length;
+};
+
+bool read_options(PyObject* const* found, bool& causal, Index& left, Index& right) {
+    if (!truth(found[kCausal], causal)) return false;
+    left = right = kUnbounded;
+    if (PyObject* window = found[kWindow]) {
+        if (!PyTuple_CheckExact(window) || PyTuple_GET_SIZE(window) != 2) return false;
+        if (!window_side(PyTuple_GET_ITEM(window, 0), left) || !window_side(PyTuple_GET_ITEM(window, 1), right))
+            return false;
+    }
+    if (causal) right = 0;
+    return true;
+}
+
+bool read_positions(PyObject* const* found, Index B, Index Tq, Index Tk, Held& held) {
+    held.length.assign(B, Tk);
+    if (found[kLengths]) {
+        const npy_int64* lengths;
+        if (!list_of(found[kLengths], NPY_INT64, B, lengths)) return false;
+        for (Index b = 0; b < B; b++) {
+            if (lengths[b] < 0 || lengths[b] > Tk) return false;
+            held.length[b] = lengths[b];
+        }
+    }
+    held.offset.resize(B);
+    Index same;
+    const npy_int64* each = nullptr;
+    if (!found[kOffset])
+        for (Index b = 0; b < B; b++) held.offset[b] = held.length[b] - Tq;
+    else if (whole(found[kOffset], same))
+        held.offset.assign(B, same);
+    else if (list_of(found[kOffset], NPY_INT64, B, each))
+        for (Index b = 0; b < B; b++) held.offset[b] = each[b];
+    else
+        return false;
+    return true;
+}
+
+template <class T>
+bool read_task(PyObject* const* found, int type, bool heads_last, Held& held, Task<T>& task, int& axes) {
+    View query, key, value;
+    if (!view_of(found[kQuery], type, heads_last, query) || !view_of(found[kKey], type, heads_last, key) ||
+        !view_of(found[kValue], type, heads_last, value))
+        return false;
+    axes = PyArray_NDIM(reinterpret_cast<PyArrayObject*>(found[kQuery]));
+    if (PyArray_NDIM(reinterpret_cast<PyArrayObject*>(found[kKey])) != axes ||
+        PyArray_NDIM(reinterpret_cast<PyArrayObject*>(found[kValue])) != axes)
+        return false;
+    if (key.B != query.B || value.B != query.B || value.H != key.H || value.T != key.T || key.D != query.D ||
+        query.D < 1 || key.T < 1 || value.D < 1 || query.H < 1 || key.H < 1 || query.H % key.H)
+        return false;  // also what a Problem says is an error
+    task = Task<T>{};
+    task.B = query.B, task.H = query.H, task.Hkv = key.H, task.Tq = query.T, task.Tk = key.T;
+    task.D = query.D, task.Dv = value.D;
+    task.query = reinterpret_cast<T*>(query.data), task.query_strides = query.strides;
+    task.key = reinterpret_cast<T*>(key.data), task.key_strides = key.strides;
+    task.value = reinterpret_cast<T*>(value.data), task.value_strides = value.strides;
+
+    double scale = 1 / std::sqrt(double(task.D)), softcap = 0;
+    if (found[kScale] && !number(found[kScale], scale)) return false;
+    if (found[kSoftcap] && (!number(found[kSoftcap], softcap) || softcap <= 0)) return false;
+    task.scale = T(scale), task.softcap = T(softcap);
+    bool causal;
+    if (!read_options(found, causal, task.left, task.right)) return false;
+    if (!read_positions(found, task.B, task.Tq, task.Tk, held)) return false;
+    task.offset = held.offset.data(), task.length = held.length.data();
+    if (found[kMask] && !read_mask(found[kMask], type, axes, task)) return false;
+    if (found[kAlibi] && !list_of(found[kAlibi], type, task.H, task.alibi)) return false;
+    if (found[kSink] && !list_of(found[kSink], type, task.H, task.sink)) return false;
+    Index threads = default_threads;
+    if (found[kThreads] && (!whole(found[kThreads], threads) || threads < 1)) return false;
+    task.threads = int(std::min<Index>(threads, 1024));
+    return true;
+}
+
+// A new array in the shape and layout of the query, as wide as the value.
+PyObject* new_output(PyObject* query, int type, int axes, Index Dv) {
+    npy_intp shape[4];
+    std::copy_n(PyArray_DIMS(reinterpret_cast<PyArrayObject*>(query)), axes, shape);
+    shape[axes - 1] = Dv;
+    return PyArray_SimpleNew(axes, shape, type);
+}
+
+// Run without the interpreter where that is worth it. False: out of memory, and the error is set.
+template <class T>
+bool run_engine(void (*work)(const Task<T>&), const Task<T>& task) {
+    bool out_of_memory = false;
+    const auto run = [&] {
+        try {
+            work(task);
+        } catch (const std::bad_alloc&) {
+            out_of_memory = true;
+        }
+    };
+    if (double(task.B) * task.H * task.Tq * task.Tk * (task.D + task.Dv) > kWorthLettingGo) {
+        Py_BEGIN_ALLOW_THREADS run();
+        Py_END_ALLOW_THREADS
+    } else {
+        run();
+    }
+    if (out_of_memory) PyErr_NoMemory();
+    return !out_of_memory;
+}
+
+// An owned reference that is let go of at the end, unless it is handed on.
+class Owned {
+public:
+    explicit Owned(PyObject* object) : object_(object) {}
+    ~Owned() { Py_XDECREF(object_); }
+    Owned(const Owned&) = delete;
+    PyObject* get() const { return object_; }
+    PyObject* hand_on() { return std::exchange(object_, nullptr); }
+
+private:
+    PyObject* object_;
+};
+
+template <class T>
+constexpr int kType = std::is_same_v<T, float> ? NPY_FLOAT32 : NPY_FLOAT64;
+
+template <class T>
+auto forward_of(const headwork::Engine& engine) {
+    if constexpr (std::is_same_v<T, float>)
+        return engine.forward_float;
+    else
+        return engine.forward_double;
+}
+
+template <class T>
+auto backward_of(const headwork::Engine& engine) {
+    if constexpr (std::is_same_v<T, float>)
+        return engine.backward_float;
+    else
+        return engine.backward_double;
+}
+
+bool same_sizes(const View& view, Index B, Index H, Index rows, Index D) {
+    return view.B == B && view.H == H && view.T == rows && view.D == D;
+}
+
+// Both give null with is_plain false for arguments that need the Python path, and null with an error set otherwise.
+template <class T>
+PyObject* forward(PyObject* const* found, bool heads_last, const headwork::Engine& engine, bool& is_plain) {
+    Held held;
+    Task<T> task;
+    int axes;
+    bool with_logsumexp;
+    View out_view;
+    is_plain = !found[kCotangent] && !found[kOutput] && !found[kLogsumexp] &&
+               read_task(found, kType<T>, heads_last, held, task, axes) &&
+               truth(found[kReturnLogsumexp], with_logsumexp);
+    if (is_plain && found[kOut])
+        is_plain = view_of(found[kOut], kType<T>, heads_last, out_view) &&
+                   PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(found[kOut])) &&
+                   PyArray_NDIM(reinterpret_cast<PyArrayObject*>(found[kOut])) == axes &&
+                   same_sizes(out_view, task.B, task.H, task.Tq, task.Dv);
+    if (!is_plain) return nullptr;
+    Owned out(found[kOut] ? (Py_INCREF(found[kOut]), found[kOut]) : new_output(found[kQuery], kType<T>, axes, task.Dv));
+    if (!out.get()) return nullptr;
+    view_of(out.get(), kType<T>, heads_last, out_view);
+    task.out = reinterpret_cast<T*>(out_view.data), task.out_strides = out_view.strides;
+    npy_intp shape[3] = {task.B, task.H, task.Tq};
+    Owned logsumexp(with_logsumexp ? PyArray_SimpleNew(axes - 1, shape + 4 - axes, kType<T>) : nullptr);
+    if (with_logsumexp) {
+        if (!logsumexp.get()) return nullptr;
+        task.logsumexp = static_cast<T*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(logsumexp.get())));
+    }
+    if (!run_engine(forward_of<T>(engine), task)) return nullptr;
+    return with_logsumexp ? PyTuple_Pack(2, out.get(), logsumexp.get()) : out.hand_on();
+}
+
+// What the forward pass gave, where the caller kept it: both or neither.
+template <class T>
+bool read_forward_results(PyObject* const* found, bool heads_last, int axes, Task<T>& task) {
+    if (!found[kOutput] && !found[kLogsumexp]) return true;
+    View output;
+    if (!found[kOutput] || !found[kLogsumexp] || !view_of(found[kOutput], kType<T>, heads_last, output) ||
+        !PyArray_CheckExact(found[kLogsumexp]))
+        return false;
+    auto* logsumexp = reinterpret_cast<PyArrayObject*>(found[kLogsumexp]);
+    if (PyArray_TYPE(logsumexp) != kType<T> || PyArray_SIZE(logsumexp) != task.B * task.H * task.Tq ||
+        PyArray_NDIM(logsumexp) != axes - 1 || PyArray_DIM(logsumexp, axes - 2) != task.Tq ||
+        !PyArray_IS_C_CONTIGUOUS(logsumexp) || !PyArray_ISALIGNED(logsumexp) ||
+        PyArray_NDIM(reinterpret_cast<PyArrayObject*>(found[kOutput])) != axes ||
+        !same_sizes(output, task.B, task.H, task.Tq, task.Dv))
+        return false;
+    task.output = reinterpret_cast<const T*>(output.data), task.output_strides = output.strides;
+    task.logsumexp = static_cast<T*>(PyArray_DATA(logsumexp));
+    return true;
+}
+
+template <class T>
+PyObject* backward(PyObject* const* found, bool heads_last, const headwork::Engine& engine, bool& is_plain) {
+    Held held;
+    Task<T> task;
+    int axes;
+    View cotangent;
+    is_plain = found[kCotangent] && !found[kOut] && !found[kReturnLogsumexp] &&
+               read_task(found, kType<T>, heads_last, held, task, axes) &&
+               view_of(found[kCotangent], kType<T>, heads_last, cotangent) &&
+               PyArray_NDIM(reinterpret_cast<PyArrayObject*>(found[kCotangent])) == axes &&
+               same_sizes(cotangent, task.B, task.H, task.Tq, task.Dv);
+    if (!is_plain) return nullptr;
+    task.cotangent = reinterpret_cast<T*>(cotangent.data), task.cotangent_strides = cotangent.strides;
+    is_plain = read_forward_results<T>(found, heads_last, axes, task);
+    if (!is_plain) return nullptr;
+    Owned gradients(PyTuple_New(3));
+    if (!gradients.get()) return nullptr;
+    T** const places[] = {&task.query_gradient, &task.key_gradient, &task.value_gradient};
+    Strides* const strides[] = {&task.query_gradient_strides, &task.key_gradient_strides,
+                                &task.value_gradient_strides};
+    for (int i = 0; i < 3; i++) {
+        auto* like = reinterpret_cast<PyArrayObject*>(found[kQuery + i]);
+        PyObject* gradient = PyArray_SimpleNew(axes, PyArray_DIMS(like), kType<T>);
+        if (!gradient) return nullptr;
+        PyTuple_SET_ITEM(gradients.get(), i, gradient);
+        View view;
+        view_of(gradient, kType<T>, heads_last, view);
+        *places[i] = reinterpret_cast<T*>(view.data), *strides[i] = view.strides;
+    }
+    if (!run_engine(backward_of<T>(engine), task)) return nullptr;
+    return gradients.hand_on();
+}
+
+bool is_layout(PyObject* object, const char* name) {
+    return PyUnicode_Check(object) && PyUnicode_CompareWithASCIIString(object, name) == 0;
+}
+
+using Plain = PyObject* (*)(PyObject* const*, bool, const headwork::Engine&, bool&);
+
+PyObject* try_plain(PyObject* const* args, Py_ssize_t count, PyObject* names, Plain of_float, Plain of_double,
+                    bool& is_plain) {
+    PyObject* found[kArguments] = {};
+    is_plain = read_arguments(args, count, names, found) && PyArray_CheckExact(found[kQuery]);
+    if (!is_plain) return nullptr;
+    const bool heads_last = found[kLayout] && is_layout(found[kLayout], "BTHD");
+    is_plain = !found[kLayout] || heads_last || is_layout(found[kLayout], "BHTD");
+    if (!is_plain) return nullptr;
+    switch (PyArray_TYPE(reinterpret_cast<PyArrayObject*>(found[kQuery]))) {
+        case NPY_FLOAT32: return of_float(found, heads_last, headwork::engine(), is_plain);
+        case NPY_FLOAT64: return of_double(found, heads_last, headwork::engine(), is_plain);
+        default: return is_plain = false, nullptr;
+    }
+}
+
+// The Python path of that name, looked up once.
+PyObject* python_path(PyObject** kept, const char* name) {
+    if (*kept) return *kept;
+    Owned module(PyImport_ImportModule("headwork.mechanism.calling"));
+    return module.get() ? *kept = PyObject_GetAttrString(module.get(), name) : nullptr;
+}
+
+PyObject* attention(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+    bool is_plain;
+    PyObject* result = try_plain(args, count, names, forward<float>, forward<double>, is_plain);
+    if (is_plain) return result;
+    static PyObject* kept = nullptr;
+    PyObject* prepared = python_path(&kept, "prepared_attention");
+    return prepared ? PyObject_Vectorcall(prepared, args, count, names) : nullptr;
+}
+
+PyObject* attention_vjp(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+    bool is_plain;
+    PyObject* result = try_plain(args, count, names, backward<float>, backward<double>, is_plain);
+    if (is_plain) return result;
+    static PyObject* kept = nullptr;
+    PyObject* prepared = python_path(&kept, "prepared_vjp");
+    return prepared ? PyObject_Vectorcall(prepared, args, count, names) : nullptr;
+}
+
+PyObject* not_plain() {
+    PyErr_SetString(PyExc_ValueError, "arguments that the kernel does not take as they are");
+    return nullptr;
+}
+
+PyObject* run(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+    bool is_plain;
+    PyObject* result = try_plain(args, count, names, forward<float>, forward<double>, is_plain);
+    return is_plain ? result : not_plain();
+}
+
+PyObject* run_vjp(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+    bool is_plain;
+    PyObject* result = try_plain(args, count, names, backward<float>, backward<double>, is_plain);
+    return is_plain ? result : not_plain();
+}
+
+PyObject* engine_name(PyObject*, PyObject*) { return PyUnicode_FromString(headwork::engine().name); }
+
+PyObject* set_default_threads(PyObject*, PyObject* count) {
+    const long threads = PyLong_AsLong(count);
+    if (PyErr_Occurred()) return nullptr;
+    default_threads = int(std::clamp(threads, 1L, 1024L));
+    Py_RETURN_NONE;
+}
+
+#define METHOD(function) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function))
+
+const char kAttention[] =
+    "attention(query, key, value, *, mask=None, causal=False, offset=None, scale=None, softcap=None, window=None, "
+    "alibi=None, sink=None, lengths=None, layout='BHTD', threads=None, out=None, return_logsumexp=False)\n--\n\n"
+    R"(Exact attention, softmax(query keyᵀ · scale + …) value, on the CPU in linear memory.
+
+query (…, H, Tq, D)   key (…, Hkv, Tk, D)   value (…, Hkv, Tk, Dv); (T, D) too. Hkv divides H.
+mask      bool, True = may attend; or float, added to the scaled scores, −inf = masked; or a list of such.
+          Broadcasts to (…, H, Tq, Tk)
+causal    True: query i stands at i + offset and sees keys up to there
+offset    where the first query stands, one number or one per batch element; None: n − Tq with n valid keys, so
+          that the last query meets the last key. Where Tq ≠ Tk this is what a cache needs, and not what causal
+          means in torch, jax and ONNX: there it is causal="upper_left", or offset=0
+scale     multiplies the scores; None: 1/√D
+softcap   c > 0: scaled scores become c·tanh(s/c), before alibi and mask
+window    (left, right): how many keys before and after its own position a query sees; None: no bound
+alibi     True (the published slopes), a slope, or (H,) slopes: −slope·|position − key|
+sink      one more logit per head in the softmax, without a value
+lengths   (B,) valid keys; padding stands at the end
+layout    "BHTD", or "BTHD" where the heads stand behind the tokens
+threads   None: OMP_NUM_THREADS, else all cores
+out       an array for the output
+return_logsumexp  also give ln Σ exp of each row of scores, (…, H, Tq), natural, the sink included
+
+Returns an array of the same kind and dtype as query, (…, H, Tq, Dv). float16 and bfloat16 are computed in
+float32. A torch tensor that requires a gradient gets one. Special cases: a row that may see nothing is 0, its
+logsumexp −inf; NaN in a query stays in its row; a masked key never leaks NaN or infinity. The same input gives
+the same bits, however many threads there are.
+Raises ShapeError, MaskError, OptionError, NumberError.
+Source: Vaswani et al. 2017, equation 1; Milakov and Gimelshein 2018; Dao 2023.)";
+
+const char kAttentionVjp[] =
+    "attention_vjp(query, key, value, cotangent, *, mask=None, causal=False, offset=None, scale=None, softcap=None, "
+    "window=None, alibi=None, sink=None, lengths=None, layout='BHTD', threads=None, output=None, logsumexp=None)"
+    "\n--\n\n"
+    R"(The gradients of attention with respect to query, key and value, in linear memory.
+
+cotangent  in the shape of the output: what the gradient of a loss with respect to it is
+output logsumexp  what attention gave for the same arguments, where it is at hand: saves working it out again
+The other arguments are those of attention.
+
+Returns three arrays in the shapes of query, key and value.
+Raises what attention raises.
+Source: Dao 2023, section 3.1.2.)";
+
+PyMethodDef methods[] = {
+    {"attention", METHOD(attention), METH_FASTCALL | METH_KEYWORDS, kAttention},
+    {"attention_vjp", METHOD(attention_vjp), METH_FASTCALL | METH_KEYWORDS, kAttentionVjp},
+    {"run_vjp", METHOD(run_vjp), METH_FASTCALL | METH_KEYWORDS, "attention_vjp of plain arguments only; ValueError otherwise."},
+    {"run", METHOD(run), METH_FASTCALL | METH_KEYWORDS, "attention of plain arguments only; ValueError otherwise."},
+    {"engine_name", engine_name, METH_NOARGS, "The instruction set in use: portable, avx2 or avx512."},
+    {"set_default_threads", set_default_threads, METH_O, "How many threads a call uses that does not say."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernel", "The compiled kernel; see kernel/.", -1, methods,
+                          nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__kernel() {
+    import_array();
+    for (int i = 0; i < kArguments; i++) {
+        interned[i] = PyUnicode_InternFromString(kNames[i]);
+        if (!interned[i]) return nullptr;
+    }
+    return PyModule_Create(&definition);
+}

@@ -1,0 +1,177 @@
+// What happens to the scores of a block of keys before softmax: softcap, ALiBi, masks, the visible interval.
+// Scores are in powers of two here: log₂e is in the scale, so what is added is multiplied by it too.
+
+#pragma once
+
+#include "tiles.hpp"
+#include "transpose.hpp"
+#include "visible.hpp"
+
+namespace headwork {
+namespace HEADWORK_ISA {
+
+// A few vectors of queries of one head, and what they need to know about themselves.
+template <class T>
+struct Rows {
+    Index b, h, first, count;                  // queries first … first + count − 1; the lanes beyond repeat the last
+    T position[kQueries<T>];                   // where each query stands
+    typename Types<T>::Integer begin[kQueries<T>], end[kQueries<T>];  // the keys it may see
+};
+
+template <class T>
+static void place(const Task<T>& task, Index b, Index h, Index first, Index count, Rows<T>& rows) {
+    rows.b = b, rows.h = h, rows.first = first, rows.count = count;
+    for (int i = 0; i < kQueries<T>; i++) {
+        const Index query = first + std::min<Index>(i, count - 1);
+        const Interval seen = seen_by(task, b, query);
+        rows.position[i] = T(query + task.offset[b]);
+        rows.begin[i] = typename Types<T>::Integer(std::min(seen.first, task.Tk));
+        rows.end[i] = typename Types<T>::Integer(seen.end);
+    }
+}
+
+template <class T, class Change>
+HEADWORK_INLINE void change_scores(T* scores, Index keys, const Change& change) {
+    for (Index k = 0; k < keys; k++) {
+        HEADWORK_UNROLL
+        for (int j = 0; j < kQueries<T>; j += kLanes<T>) {
+            T* at = scores + k * kQueries<T> + j;
+            store(at, change(load(at), k, j));
+        }
+    }
+}
+
+template <class T>
+static void cap(T* scores, Index keys, T softcap) {
+    const T cap2 = softcap * T(kLog2E), inverse = T(1) / cap2;
+    change_scores(scores, keys, [&](Vector<T> s, Index, int) { return cap2 * tanh<T>(s * inverse); });
+}
+
+template <class T>
+static void add_distance(T* scores, Index first_key, Index keys, const Rows<T>& rows, T slope) {
+    const T slope2 = slope * T(kLog2E);
+    change_scores(scores, keys, [&](Vector<T> s, Index k, int j) {
+        const Vector<T> away = load(rows.position + j) - T(first_key + k);
+        return s - slope2 * (away < T(0) ? -away : away);
+    });
+}
+
+template <class T>
+static void hide_unseen(T* scores, Index first_key, Index keys, const Rows<T>& rows) {
+    const Vector<T> hidden = all<T>(-kInfinity<T>);
+    change_scores(scores, keys, [&](Vector<T> s, Index k, int j) {
+        Bits<T> begin, end;
+        std::memcpy(&begin, rows.begin + j, sizeof begin);
+        std::memcpy(&end, rows.end + j, sizeof end);
+        const auto key = typename Types<T>::Integer(first_key + k);
+        return ((begin <= key) & (end > key)) ? s : hidden;
+    });
+}
+
+// One vector of a mask's row, as what is added to the scores: bool is 0 or −inf.
+template <class T>
+HEADWORK_INLINE Vector<T> mask_row(const T* from) {
+    return load(from) * T(kLog2E);
+}
+
+template <class T>
+HEADWORK_INLINE Vector<T> mask_row(const std::uint8_t* from) {
+    typedef std::uint8_t Bytes __attribute__((vector_size(kLanes<T>)));
+    Bytes bytes;
+    std::memcpy(&bytes, from, sizeof bytes);
+    return __builtin_convertvector(bytes, Bits<T>) != 0 ? Vector<T>{} : all<T>(-kInfinity<T>);
+}
+
+template <class T>
+HEADWORK_INLINE T mask_entry(const T* from) {
+    return *from * T(kLog2E);
+}
+
+template <class T>
+HEADWORK_INLINE T mask_entry(const std::uint8_t* from) {
+    return *from ? T(0) : -kInfinity<T>;
+}
+
+// −inf selects: under it even a score that is NaN is hidden.
+template <class T>
+HEADWORK_INLINE Vector<T> masked(Vector<T> score, Vector<T> mask) {
+    return mask == -kInfinity<T> ? mask : score + mask;
+}
+
+// A mask (float or bool) on the scores of keys first_key … + keys − 1. It lies with queries in rows, the scores with
+// queries in columns: squares are turned over in registers where its keys are neighbours.
+template <class T, class M>
+static void add_mask(T* scores, Index first_key, Index keys, const Rows<T>& rows, const M* mask,
+                     const MaskStrides& strides) {
+    constexpr int kCount = kLanes<T>;
+    const M* from = mask + rows.b * strides.batch + rows.h * strides.head + rows.first * strides.query +
+                    first_key * strides.key;
+    for (Index q = 0; q < rows.count; q += kCount)
+        for (Index k = 0; k < keys; k += kCount) {
+            T* to = scores + k * kQueries<T> + q;
+            if (strides.key == 1 && q + kCount <= rows.count && k + kCount <= keys) {
+                Vector<T> square[kCount];
+                HEADWORK_UNROLL
+                for (int i = 0; i < kCount; i++) square[i] = mask_row<T>(from + (q + i) * strides.query + k);
+                transpose<T>(square);
+                HEADWORK_UNROLL
+                for (int i = 0; i < kCount; i++) {
+                    T* at = to + i * kQueries<T>;
+                    store(at, masked<T>(load(at), square[i]));
+                }
+            } else {
+                for (Index i = q; i < q + kCount && i < rows.count; i++)
+                    for (Index j = k; j < k + kCount && j < keys; j++) {
+                        T& score = scores[j * kQueries<T> + i];
+                        const T added = mask_entry<T>(from + i * strides.query + j * strides.key);
+                        score = added == -kInfinity<T> ? added : score + added;
+                    }
+            }
+        }
+}
+
+// How a bool mask lies over a block: nothing to see, everything, or some of it.
+enum class Cover { none, some, everything };
+
+template <class T>
+static Cover cover(const Task<T>& task, Index first_key, Index keys, const Rows<T>& rows) {
+    const MaskStrides& strides = task.bool_strides;
+    if (strides.key != 1) return Cover::some;
+    const std::uint8_t* from = task.bool_mask + rows.b * strides.batch + rows.h * strides.head +
+                               rows.first * strides.query + first_key;
+    std::uint8_t either = 0, both = 1;
+    const Index count = strides.query == 0 ? 1 : rows.count;
+    for (Index q = 0; q < count; q++) {
+        const std::uint8_t* row = from + q * strides.query;
+        for (Index k = 0; k < keys; k++) {
+            either |= row[k];
+            both &= std::uint8_t(row[k] != 0);
+        }
+        if (either && !both) return Cover::some;
+    }
+    return both ? Cover::everything : either ? Cover::some : Cover::none;
+}
+
+// Whether a block of values holds anything that is not finite. A weight of 0 times NaN is NaN, so such a block
+// needs care where some of its keys are hidden.
+template <class T>
+static bool has_nonfinite(const T* value, Index stride, Index keys, Index Dv) {
+    T sum = 0;
+    for (Index k = 0; k < keys; k++)
+        for (Index c = 0; c < Dv; c++) sum += value[k * stride + c] * T(0);
+    return sum != 0;
+}
+
+// blend_block for such a block: a weight of 0 adds nothing, whatever the value is.
+template <class T>
+static void blend_carefully(const T* value, Index stride, Index keys, const T* weights, Index Dv, T* out_t) {
+    for (Index k = 0; k < keys; k++)
+        for (Index c = 0; c < Dv; c++)
+            for (int i = 0; i < kQueries<T>; i++) {
+                const T weight = weights[k * kQueries<T> + i];
+                if (weight != 0) out_t[c * kQueries<T> + i] += weight * value[k * stride + c];
+            }
+}
+
+}  // namespace HEADWORK_ISA
+}  // namespace headwork

@@ -1,0 +1,242 @@
+"""The NumPy engine: attention in blocks with a running maximum and sum, where there is no compiled kernel.
+
+The same calls as the kernel's `run` and `run_vjp`, with plain arguments only (calling.py makes them so):
+arrays (B, H, T, D) of float32 or float64. No score matrix is kept: a block of it at a time.
+
+Source: Milakov and Gimelshein 2018 (the running sum); Dao 2023, section 3.1 (blocks, and the backward pass).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from .engines import usable_threads
+from .softmax import blend
+
+QUERIES, KEYS = 128, 512  # of a block: 256 KiB of scores in float32, which stay in the second cache
+WORTH_THREADS = 1e6  # multiplications: handing a block to another thread costs some 50 µs
+
+
+def engine_name() -> str:
+    """The name of this engine."""
+    return "numpy"
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One call with its plain options; positions and lengths are per batch element."""
+
+    query: Array
+    key: Array
+    value: Array
+    scale: float
+    softcap: float | None
+    offset: Array
+    lengths: Array
+    left: float
+    right: float
+    mask: Array | None
+    alibi: Array | None
+    sink: Array | None
+
+    def seen(self, b: int, rows: slice) -> slice:
+        """The keys that any of these queries may see by their positions."""
+        first, last = rows.start + self.offset[b], rows.stop - 1 + self.offset[b]
+        return slice(int(max(first - self.left, 0)), int(max(min(last + self.right + 1, self.lengths[b]), 0)))
+
+    def scores(self, b: int, h: int, rows: slice, keys: slice) -> tuple[Array, Array | None, Array | None]:
+        """A block of masked scores, which keys it allows (None: all), and the slope of the softcap."""
+        shared = h // (self.query.shape[1] // self.key.shape[1])
+        scores = (self.query[b, h, rows] * self.scale) @ self.key[b, shared, keys].T
+        slope = None
+        if self.softcap is not None:
+            capped = np.tanh(scores / self.softcap)
+            slope, scores = 1 - capped * capped, self.softcap * capped
+        positions = np.arange(rows.start, rows.stop)[:, None] + self.offset[b]
+        back = positions - np.arange(keys.start, keys.stop)
+        if self.alibi is not None:
+            scores -= self.alibi[h] * np.abs(back).astype(scores.dtype)
+        allowed = None
+        if back.max() > self.left or back.min() < -self.right:
+            allowed = (back <= self.left) & (back >= -self.right)
+        if self.mask is not None:
+            part = _part(self.mask, b, h, rows, keys)
+            seen = part if part.dtype == bool else ~np.isneginf(part)
+            allowed = seen if allowed is None else allowed & seen
+            if part.dtype != bool:
+                scores += np.where(seen, part, 0)
+        if allowed is not None:
+            allowed = np.broadcast_to(allowed, scores.shape)
+            if allowed.all():
+                allowed = None
+            else:
+                scores[~allowed] = -np.inf
+        return scores, allowed, slope
+
+
+def _part(mask: Array, b: int, h: int, rows: slice, keys: slice) -> Array:
+    """The part of a broadcastable mask that lies over a block; axes of length 1 stay."""
+    whole = mask.reshape((1,) * (4 - mask.ndim) + mask.shape)
+    index = (b, h, rows, keys)
+    picked: tuple[Any, ...] = tuple(
+        (0 if isinstance(at, int) else slice(None)) if size == 1 else at
+        for at, size in zip(index, whole.shape, strict=True)
+    )
+    return np.asarray(whole[picked])
+
+
+def _call(query: Array, key: Array, value: Array, options: dict[str, Any]) -> Call:
+    B, _, Tq, D = query.shape
+    left, right = options.get("window") or (None, None)
+    lengths = options.get("lengths")
+    lengths = np.full(B, key.shape[2]) if lengths is None else lengths
+    offset = options.get("offset")
+    scale = options.get("scale")
+    return Call(
+        query=query,
+        key=key,
+        value=value,
+        scale=1 / math.sqrt(D) if scale is None else scale,
+        softcap=options.get("softcap"),
+        offset=np.broadcast_to(lengths - Tq if offset is None else offset, (B,)),
+        lengths=lengths,
+        left=math.inf if left is None else left,
+        right=0 if options.get("causal") else math.inf if right is None else right,
+        mask=options.get("mask"),
+        alibi=options.get("alibi"),
+        sink=options.get("sink"),
+    )
+
+
+def _blocks(seen: slice) -> Iterator[slice]:
+    for start in range(seen.start, seen.stop, KEYS):
+        yield slice(start, min(start + KEYS, seen.stop))
+
+
+def _each_block(
+    query: Array, keys: int, threads: int | None, work: Callable[[int, int, slice], None]
+) -> None:
+    """Call work(b, h, rows) for every block of queries of every head."""
+    B, H, Tq, D = query.shape
+    rows = [slice(start, min(start + QUERIES, Tq)) for start in range(0, Tq, QUERIES)]
+    items = [(b, h, each) for b in range(B) for h in range(H) for each in rows]
+    threads = threads or usable_threads()
+    if threads == 1 or len(items) < 2 or B * H * Tq * keys * D < WORTH_THREADS:
+        for item in items:
+            work(*item)
+        return
+    with ThreadPoolExecutor(min(threads, len(items))) as pool:
+        for _ in pool.map(lambda item: work(*item), items):
+            pass
+
+
+def run(
+    query: Array,
+    key: Array,
+    value: Array,
+    *,
+    threads: int | None = None,
+    return_logsumexp: bool = False,
+    **options: Any,
+) -> Any:
+    """Output (B, H, Tq, Dv), and with `return_logsumexp` also the natural logsumexp (B, H, Tq)."""
+    call = _call(query, key, value, options)
+    output = np.zeros((*query.shape[:3], value.shape[3]), query.dtype)
+    logsumexp = np.empty(query.shape[:3], query.dtype)
+
+    def work(b: int, h: int, rows: slice) -> None:
+        with np.errstate(all="ignore"):  # errstate belongs to a thread
+            output[b, h, rows], logsumexp[b, h, rows] = _attend(call, b, h, rows)
+
+    _each_block(query, key.shape[2], threads, work)
+    return (output, logsumexp) if return_logsumexp else output
+
+
+def _attend(call: Call, b: int, h: int, rows: slice) -> tuple[Array, Array]:
+    """Output and logsumexp of a block of queries: one pass over the keys that it sees."""
+    dtype = call.query.dtype
+    count = rows.stop - rows.start
+    shared = h // (call.query.shape[1] // call.key.shape[1])
+    sink = -np.inf if call.sink is None else call.sink[h]
+    row_max = np.full((count, 1), sink, dtype)
+    row_sum = np.full((count, 1), 0 if np.isneginf(sink) else 1, dtype)
+    output = np.zeros((count, call.value.shape[3]), dtype)
+    for keys in _blocks(call.seen(b, rows)):
+        scores, allowed, _ = call.scores(b, h, rows, keys)
+        grown = np.maximum(row_max, scores.max(axis=1, keepdims=True))
+        base = np.where(np.isneginf(grown), 0, grown)  # −inf − −inf would be NaN
+        scores -= base
+        weights = np.exp(scores, out=scores)
+        factor = np.exp(row_max - base)
+        row_sum = row_sum * factor + weights.sum(axis=1, keepdims=True)
+        value = call.value[b, shared, keys]
+        output *= factor
+        output += weights @ value if allowed is None else blend(weights, value, allowed)
+        row_max = grown
+    is_empty = row_sum == 0
+    output /= np.where(is_empty, 1, row_sum)
+    logsumexp = np.where(is_empty, -np.inf, row_max + np.log(np.where(is_empty, 1, row_sum)))
+    return output, logsumexp[:, 0]
+
+
+def run_vjp(
+    query: Array,
+    key: Array,
+    value: Array,
+    cotangent: Array,
+    *,
+    threads: int | None = None,
+    output: Array | None = None,
+    logsumexp: Array | None = None,
+    **options: Any,
+) -> tuple[Array, Array, Array]:
+    """The gradients with respect to query, key and value, each in the shape of the array."""
+    if output is None or logsumexp is None:
+        output, logsumexp = run(query, key, value, threads=threads, return_logsumexp=True, **options)
+    call = _call(query, key, value, options)
+    delta = np.einsum("bhic,bhic->bhi", output, cotangent)
+    gradients = np.zeros_like(query), np.zeros_like(key), np.zeros_like(value)
+    with np.errstate(all="ignore"):
+        for b in range(query.shape[0]):
+            for h in range(query.shape[1]):
+                for start in range(0, query.shape[2], QUERIES):
+                    rows = slice(start, min(start + QUERIES, query.shape[2]))
+                    _differentiate(call, b, h, rows, cotangent, logsumexp, delta, gradients)
+    return gradients
+
+
+def _differentiate(
+    call: Call,
+    b: int,
+    h: int,
+    rows: slice,
+    cotangent: Array,
+    logsumexp: Array,
+    delta: Array,
+    gradients: tuple[Array, Array, Array],
+) -> None:
+    """Add what a block of queries has to do with the gradients."""
+    query_gradient, key_gradient, value_gradient = gradients
+    shared = h // (call.query.shape[1] // call.key.shape[1])
+    sums = logsumexp[b, h, rows][:, None]
+    sums = np.where(np.isneginf(sums), np.inf, sums)  # a row that sees nothing has weights 0
+    for keys in _blocks(call.seen(b, rows)):
+        scores, allowed, slope = call.scores(b, h, rows, keys)
+        weights = np.exp(scores - sums)
+        with_values = cotangent[b, h, rows] @ call.value[b, shared, keys].T
+        gradient = weights * (with_values - delta[b, h, rows][:, None]) * call.query.dtype.type(call.scale)
+        if slope is not None:
+            gradient *= slope
+        if allowed is not None:
+            gradient[~allowed] = 0  # a hidden key's value may be NaN
+        every = np.ones(gradient.shape, dtype=bool) if allowed is None else allowed
+        query_gradient[b, h, rows] += blend(gradient, call.key[b, shared, keys], every)
+        key_gradient[b, shared, keys] += blend(gradient.T, call.query[b, h, rows], every.T)
+        value_gradient[b, shared, keys] += blend(weights.T, cotangent[b, h, rows], every.T)

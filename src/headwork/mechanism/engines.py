@@ -1,0 +1,38 @@
+"""Which engine computes: the compiled kernel, or NumPy in blocks where it could not be built."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+
+
+@cache
+def engine() -> ModuleType:
+    """A module with `run`, `run_vjp` and `engine_name`."""
+    if os.environ.get("HEADWORK_ENGINE") != "numpy":
+        try:
+            return import_module("headwork.mechanism._kernel")
+        except ImportError:
+            pass
+    return import_module("headwork.mechanism.blockwise")
+
+
+def why_numpy() -> str:
+    """Why the compiled kernel is not the engine, in words; "" where it is."""
+    if os.environ.get("HEADWORK_ENGINE") == "numpy":
+        return "HEADWORK_ENGINE=numpy asks for it"
+    try:
+        import_module("headwork.mechanism._kernel")
+    except ImportError as error:
+        return f"the compiled kernel is not there ({error}): it was not built when Headwork was installed"
+    return ""
+
+
+def usable_threads() -> int:
+    """How many threads a call uses that does not say: OMP_NUM_THREADS, else the cores that are ours."""
+    asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if asked.isdecimal() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
