@@ -434,8 +434,8 @@ PyObject* attention(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject
     PyObject* result = try_plain(args, count, names, forward<float>, forward<double>, is_plain);
     if (is_plain) return result;
     static PyObject* kept = nullptr;
-    PyObject* prepared = python_path(&kept, "prepared_attention");
-    return prepared ? PyObject_Vectorcall(prepared, args, count, names) : nullptr;
+    PyObject* careful = python_path(&kept, "attention");
+    return careful ? PyObject_Vectorcall(careful, args, count, names) : nullptr;
 }
 
 PyObject* attention_vjp(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
@@ -443,8 +443,8 @@ PyObject* attention_vjp(PyObject*, PyObject* const* args, Py_ssize_t count, PyOb
     PyObject* result = try_plain(args, count, names, backward<float>, backward<double>, is_plain);
     if (is_plain) return result;
     static PyObject* kept = nullptr;
-    PyObject* prepared = python_path(&kept, "prepared_vjp");
-    return prepared ? PyObject_Vectorcall(prepared, args, count, names) : nullptr;
+    PyObject* careful = python_path(&kept, "attention_vjp");
+    return careful ? PyObject_Vectorcall(careful, args, count, names) : nullptr;
 }
 
 PyObject* not_plain() {
@@ -475,54 +475,20 @@ PyObject* set_default_threads(PyObject*, PyObject* count) {
 
 #define METHOD(function) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function))
 
+// The signatures; the text below them is Python's (mechanism/documentation.py), so that both engines share it.
 const char kAttention[] =
     "attention(query, key, value, *, mask=None, causal=False, offset=None, scale=None, softcap=None, window=None, "
-    "alibi=None, sink=None, lengths=None, layout='BHTD', threads=None, out=None, return_logsumexp=False)\n--\n\n"
-    R"(Exact attention, softmax(query keyᵀ · scale + …) value, on the CPU in linear memory.
-
-query (…, H, Tq, D)   key (…, Hkv, Tk, D)   value (…, Hkv, Tk, Dv); (T, D) too. Hkv divides H.
-mask      bool, True = may attend; or float, added to the scaled scores, −inf = masked; or a list of such.
-          Broadcasts to (…, H, Tq, Tk)
-causal    True: query i stands at i + offset and sees keys up to there
-offset    where the first query stands, one number or one per batch element; None: n − Tq with n valid keys, so
-          that the last query meets the last key. Where Tq ≠ Tk this is what a cache needs, and not what causal
-          means in torch, jax and ONNX: there it is causal="upper_left", or offset=0
-scale     multiplies the scores; None: 1/√D
-softcap   c > 0: scaled scores become c·tanh(s/c), before alibi and mask
-window    (left, right): how many keys before and after its own position a query sees; None: no bound
-alibi     True (the published slopes), a slope, or (H,) slopes: −slope·|position − key|
-sink      one more logit per head in the softmax, without a value
-lengths   (B,) valid keys; padding stands at the end
-layout    "BHTD", or "BTHD" where the heads stand behind the tokens
-threads   None: OMP_NUM_THREADS, else all cores
-out       an array for the output
-return_logsumexp  also give ln Σ exp of each row of scores, (…, H, Tq), natural, the sink included
-
-Returns an array of the same kind and dtype as query, (…, H, Tq, Dv). float16 and bfloat16 are computed in
-float32. A torch tensor that requires a gradient gets one. Special cases: a row that may see nothing is 0, its
-logsumexp −inf; NaN in a query stays in its row; a masked key never leaks NaN or infinity. The same input gives
-the same bits, however many threads there are.
-Raises ShapeError, MaskError, OptionError, NumberError.
-Source: Vaswani et al. 2017, equation 1; Milakov and Gimelshein 2018; Dao 2023.)";
-
+    "alibi=None, sink=None, lengths=None, layout='BHTD', threads=None, out=None, return_logsumexp=False)\n--\n\n";
 const char kAttentionVjp[] =
     "attention_vjp(query, key, value, cotangent, *, mask=None, causal=False, offset=None, scale=None, softcap=None, "
     "window=None, alibi=None, sink=None, lengths=None, layout='BHTD', threads=None, output=None, logsumexp=None)"
-    "\n--\n\n"
-    R"(The gradients of attention with respect to query, key and value, in linear memory.
-
-cotangent  in the shape of the output: what the gradient of a loss with respect to it is
-output logsumexp  what attention gave for the same arguments, where it is at hand: saves working it out again
-The other arguments are those of attention.
-
-Returns three arrays in the shapes of query, key and value.
-Raises what attention raises.
-Source: Dao 2023, section 3.1.2.)";
+    "\n--\n\n";
 
 PyMethodDef methods[] = {
-    {"attention", METHOD(attention), METH_FASTCALL | METH_KEYWORDS, kAttention},
-    {"attention_vjp", METHOD(attention_vjp), METH_FASTCALL | METH_KEYWORDS, kAttentionVjp},
-    {"run_vjp", METHOD(run_vjp), METH_FASTCALL | METH_KEYWORDS, "attention_vjp of plain arguments only; ValueError otherwise."},
+    {"attention", METHOD(attention), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"attention_vjp", METHOD(attention_vjp), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"run_vjp", METHOD(run_vjp), METH_FASTCALL | METH_KEYWORDS,
+     "attention_vjp of plain arguments only; ValueError otherwise."},
     {"run", METHOD(run), METH_FASTCALL | METH_KEYWORDS, "attention of plain arguments only; ValueError otherwise."},
     {"engine_name", engine_name, METH_NOARGS, "The instruction set in use: portable, avx2 or avx512."},
     {"set_default_threads", set_default_threads, METH_O, "How many threads a call uses that does not say."},
@@ -531,10 +497,22 @@ PyMethodDef methods[] = {
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernel", "The compiled kernel; see kernel/.", -1, methods,
                           nullptr, nullptr, nullptr, nullptr};
 
+// Gives a method its docstring. False with an error set.
+bool document(PyMethodDef& method, const char* signature, const char* name) {
+    Owned module(PyImport_ImportModule("headwork.mechanism.documentation"));
+    Owned text(module.get() ? PyObject_GetAttrString(module.get(), name) : nullptr);
+    // Kept for good: a method's docstring lives as long as the process.
+    PyObject* whole = text.get() ? PyUnicode_FromFormat("%s%U", signature, text.get()) : nullptr;
+    method.ml_doc = whole ? PyUnicode_AsUTF8(whole) : nullptr;
+    return method.ml_doc;
+}
+
 }  // namespace
 
 PyMODINIT_FUNC PyInit__kernel() {
     import_array();
+    if (!document(methods[0], kAttention, "ATTENTION") || !document(methods[1], kAttentionVjp, "ATTENTION_VJP"))
+        return nullptr;
     for (int i = 0; i < kArguments; i++) {
         interned[i] = PyUnicode_InternFromString(kNames[i]);
         if (!interned[i]) return nullptr;

@@ -9,7 +9,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from ..errors import OptionError
-from .calling import prepared_attention, prepared_vjp
+from .calling import attention, attention_vjp
 
 
 def differentiable_attention(
@@ -44,7 +44,7 @@ def differentiable_attention(
 class _Attention(torch.autograd.Function):  # type: ignore[misc]  # torch is optional, so untyped here
     @staticmethod
     def forward(ctx: Any, query: Any, key: Any, value: Any, options: dict[str, Any]) -> Any:
-        output, logsumexp = prepared_attention(query, key, value, **options, return_logsumexp=True)
+        output, logsumexp = attention(query, key, value, **options, return_logsumexp=True)
         ctx.save_for_backward(query, key, value, output, logsumexp)
         ctx.options = options
         ctx.mark_non_differentiable(logsumexp)
@@ -54,7 +54,7 @@ class _Attention(torch.autograd.Function):  # type: ignore[misc]  # torch is opt
     @once_differentiable  # type: ignore[untyped-decorator]  # as above
     def backward(ctx: Any, cotangent: Any, _: Any) -> Any:
         query, key, value, output, logsumexp = ctx.saved_tensors
-        gradients = prepared_vjp(
+        gradients = attention_vjp(
             query, key, value, cotangent, **ctx.options, output=output, logsumexp=logsumexp
         )
         return (*gradients, None)

@@ -14,6 +14,7 @@ import numpy as np
 from ..arrays import Array, shown, whole
 from ..errors import OptionError, ShapeError
 from ..problem import Problem
+from .documentation import ATTENTION, ATTENTION_VJP
 from .engines import engine
 from .foreign import give_back, library_of, read
 
@@ -21,18 +22,26 @@ LAYOUTS = ("BHTD", "BTHD")
 PROBLEM_OPTIONS = ("mask", "causal", "offset", "scale", "softcap", "window", "alibi", "sink", "lengths")
 
 
-def prepared_attention(
+def attention(
     query: Any,
     key: Any,
     value: Any,
     *,
-    layout: str | None = None,
+    mask: Any = None,
+    causal: bool | str = False,
+    offset: Any = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    window: tuple[int | None, int | None] | None = None,
+    alibi: Any = None,
+    sink: Any = None,
+    lengths: Any = None,
+    layout: str | None = "BHTD",
     threads: int | None = None,
     out: Any = None,
     return_logsumexp: bool = False,
-    **options: Any,
 ) -> Any:
-    """`headwork.attention` for any arguments; see there."""
+    options = _options(mask, causal, offset, scale, softcap, window, alibi, sink, lengths)
     if needs_gradient(query, key, value, *options.values()):
         from .autograd import differentiable_attention
 
@@ -45,19 +54,27 @@ def prepared_attention(
     return (output, back(logsumexp)) if return_logsumexp else output
 
 
-def prepared_vjp(
+def attention_vjp(
     query: Any,
     key: Any,
     value: Any,
     cotangent: Any,
     *,
-    layout: str | None = None,
+    mask: Any = None,
+    causal: bool | str = False,
+    offset: Any = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    window: tuple[int | None, int | None] | None = None,
+    alibi: Any = None,
+    sink: Any = None,
+    lengths: Any = None,
+    layout: str | None = "BHTD",
     threads: int | None = None,
     output: Any = None,
     logsumexp: Any = None,
-    **options: Any,
 ) -> tuple[Any, Any, Any]:
-    """`headwork.attention_vjp` for any arguments; see there."""
+    options = _options(mask, causal, offset, scale, softcap, window, alibi, sink, lengths)
     call = Prepared(query, key, value, layout, threads, options)
     if (output is None) != (logsumexp is None):
         raise OptionError("output and logsumexp of the forward pass belong together: give both, or neither.")
@@ -73,6 +90,13 @@ def prepared_vjp(
     back = give_back(query)
     query_gradient, key_gradient, value_gradient = (back(call.as_given(each)) for each in gradients)
     return query_gradient, key_gradient, value_gradient
+
+
+attention.__doc__, attention_vjp.__doc__ = ATTENTION, ATTENTION_VJP
+
+
+def _options(*values: Any) -> dict[str, Any]:
+    return {name: value for name, value in zip(PROBLEM_OPTIONS, values, strict=True) if value is not None}
 
 
 def needs_gradient(*values: object) -> bool:
@@ -101,12 +125,6 @@ class Prepared:
         threads: int | None,
         options: Mapping[str, Any],
     ) -> None:
-        for name in options:
-            if name not in PROBLEM_OPTIONS:
-                raise TypeError(
-                    f"attention has no argument {name!r}; its options are {', '.join(PROBLEM_OPTIONS)}, "
-                    "layout, threads, out, return_logsumexp."
-                )
         if layout is not None and (not isinstance(layout, str) or layout not in LAYOUTS):
             raise OptionError(
                 f"layout is {shown(layout)}; {' or '.join(LAYOUTS)} was expected: where the heads stand."

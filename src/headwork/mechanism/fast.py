@@ -14,7 +14,7 @@ from .foreign import give_back, read
 if TYPE_CHECKING:
     from ._kernel import attention as attention, attention_vjp as attention_vjp
 elif engine().engine_name() == "numpy":
-    from .calling import prepared_attention as attention, prepared_vjp as attention_vjp
+    from .calling import attention, attention_vjp
 else:
     attention, attention_vjp = engine().attention, engine().attention_vjp
     engine().set_default_threads(usable_threads())

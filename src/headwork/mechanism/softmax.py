@@ -10,6 +10,8 @@ import numpy as np
 
 from ..arrays import Array
 
+LONG = 256  # keys, from which on a product is better done in one
+
 
 def row_max(masked: Array, sink: Array | None = None) -> Array:
     """The largest score of each row, the sink included; −inf where a row may see nothing."""
@@ -19,7 +21,8 @@ def row_max(masked: Array, sink: Array | None = None) -> Array:
 
 def exponentials(masked: Array, top: Array) -> Array:
     """exp(s − m). A row that may see nothing has m = −inf, and −inf − −inf is NaN: m counts as 0 there."""
-    return np.asarray(np.exp(masked - np.where(np.isneginf(top), 0, top)))
+    shifted = np.asarray(masked - np.where(np.isneginf(top), 0, top))
+    return np.exp(shifted, out=shifted)
 
 
 def row_sum(exps: Array, sink: Array | None = None, top: Array | None = None) -> Array:
@@ -42,7 +45,7 @@ def blend(weight: Array, value: Array, allowed: Array) -> Array:
     """Σ_j w_ij v_j. A forbidden key is left out, even if its value is NaN or infinite: 0 · NaN is NaN."""
     finite = np.isfinite(value)
     if finite.all():
-        return weight @ value
+        return _product(weight, value)
     output = weight @ np.where(finite, value, 0)
     axes = tuple(range(value.ndim - 2))
     for j in np.flatnonzero((~finite).any(axis=(*axes, -1))):
@@ -50,3 +53,11 @@ def blend(weight: Array, value: Array, allowed: Array) -> Array:
         odd = np.where(finite[..., None, j, :], 0, value[..., None, j, :])
         output = output + np.where(seen & (odd != 0), weight[..., j, None] * odd, 0)
     return output
+
+
+def _product(weight: Array, value: Array) -> Array:
+    """weight @ value; where many long rows share one value, as one product: BLAS then reads it once."""
+    Tk, Dv = value.shape[-2:]
+    if Tk < LONG or value.ndim > weight.ndim or value.size != Tk * Dv:
+        return weight @ value
+    return (weight.reshape(-1, Tk) @ value.reshape(Tk, Dv)).reshape(*weight.shape[:-1], Dv)
