@@ -1,17 +1,35 @@
-"""Random problems and random wrong answers for the long runs: everything from a seed."""
+"""Random problems and random answers for the long runs: everything from a seed."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from headwork.errors import HeadworkError
+from headwork.mistakes.mistake import Mistake
 from headwork.mistakes.recipe import Recipe
 from headwork.problem import Problem
 
 WHOLE_STEPS = ("scores", "scaled", "weights", "output")
+LEAST, MOST = 3, 6  # tokens and features of a problem that shows a mistake well
+TRIES = 20  # problems like a mistake's witness, larger; then a few of just its size
+TRIES_OF_PAIRS = 6  # most pairs show on the first; working out all pairs on a problem takes a while
+KINDS = ("noise", "few", "permuted", "rows", "columns", "swaps", "slips", "unrelated", "weights", "plain")
+PLAIN = (0, 1, 0.5, -1, 2, 0.25, 1 / 3)
+# Scores as low as these fill values: only there does a fill give numbers of its own.
+FILLS = {
+    "mask-fill-minus-1e4": 1e4,
+    "mask-fill-not-low-enough": 1e5,
+    "mask-fill-minus-1e9": 1e9,
+    "mask-added-minus-100": 100.0,
+}
+
+
+# --- any problem ----------------------------------------------------------------------------------
 
 
 def options(dice: random.Random, D: int) -> dict[str, Any]:
@@ -62,24 +80,170 @@ def problem(seed: int, least: int = 1) -> Problem:
             continue
 
 
-def wrong_answer(
-    rng: np.random.Generator, right: np.ndarray, others: np.ndarray, kind: str, digits: int
-) -> np.ndarray:
-    """Somebody's wrong numbers of one kind, rounded to `digits`.
+# --- problems that show mistakes ------------------------------------------------------------------
 
-    noise: Gaussian, of a size from 10⁻³ to 10; permuted: the right entries in another order;
-    slips: a few entries off; unrelated: another problem's answer of the same shape
+
+def telling(mistakes: Sequence[Mistake], seed: int) -> Iterator[Problem]:
+    """Problems with what these mistakes need, of 3 tokens and features at least; then small as a witness."""
+    dice = random.Random(seed)
+    for _ in range(TRIES if len(mistakes) == 1 else TRIES_OF_PAIRS):
+        yield from _drawn(_low(mistakes[0].id, dice) or _larger([m.witness for m in mistakes], dice), dice)
+    for _ in range(TRIES // 4 if len(mistakes) == 1 else 0):
+        yield from _drawn(mistakes[0].witness, dice)
+
+
+def _drawn(made: Recipe, dice: random.Random) -> Iterator[Problem]:
+    try:
+        yield made.draw(dice.randrange(10**9))
+    except HeadworkError:  # sizes or options that do not fit together
+        return
+
+
+def _larger(witnesses: Sequence[Recipe], dice: random.Random) -> Recipe:
+    """What all of the witnesses have, with sizes of 3 to 6."""
+
+    def first(name: str) -> Any:
+        return next((value for w in witnesses if (value := getattr(w, name)) is not None), None)
+
+    if any({"key", "query", "value"} & set(w.fixed) for w in witnesses):
+        return witnesses[0]  # its numbers are what shows it
+    made = replace(witnesses[0], **{name: first(name) for name in ("B", "H", "Hkv", "E", "mask")})
+    Tq, Tk, D, Dv = (dice.randrange(LEAST, MOST + 1) for _ in range(4))
+    Tk = Tq if dice.random() < 0.4 else Tk
+    asked = {name: value for w in reversed(witnesses) for name, value in w.options.items()}
+    made = replace(
+        made,
+        Tq=Tq,
+        Tk=Tk,
+        D=D + D % 2 if "rope" in asked else D,
+        Dv=Dv,
+        E=made.E and dice.randrange(LEAST, MOST),
+        packed=any(w.packed for w in witnesses),
+        project_output=any(w.project_output for w in witnesses),
+        spread=max(w.spread for w in witnesses) * dice.choice([1, 1, 2]),
+    )
+    fixed = {name: np.asarray(value) for w in reversed(witnesses) for name, value in w.fixed.items()}
+    return replace(made, options=_fitting(asked, made, dice), fixed=_redrawn(fixed, made, dice))
+
+
+def _fitting(asked: dict[str, Any], made: Recipe, dice: random.Random) -> dict[str, Any]:
+    """The options, those that count tokens drawn anew."""
+    Tk, B = made.Tk or made.Tq, made.B or 1
+    if "chunks" in asked:
+        cut = dice.randrange(1, Tk)
+        asked["chunks"] = (cut, Tk - cut)
+    if "lengths" in asked:
+        asked["lengths"] = [dice.randrange(1, Tk + 1) for _ in range(B)]
+    if isinstance(asked.get("offset"), list):
+        asked["offset"] = [dice.randrange(0, Tk) for _ in range(B)]
+    return asked
+
+
+def _redrawn(fixed: dict[str, Any], made: Recipe, dice: random.Random) -> dict[str, Any]:
+    """The arrays that are fixed, drawn anew in the sizes that they need."""
+    H, Tk, E = made.H or 1, made.Tk or made.Tq, made.E or 1
+    Hkv, Dv = made.Hkv or H, made.Dv or made.D
+    widths = {"b_query": H * made.D, "b_key": Hkv * made.D, "b_value": Hkv * Dv, "b_output": E, "sink": H}
+    drawn = {name: _numbers(dice, (width,)) for name, width in widths.items() if name in fixed}
+    if "x_key" in fixed:
+        drawn["x_key"] = _numbers(dice, (Tk, E))
+    if "mask" in fixed:
+        lead = fixed["mask"].shape[:-2]
+        rows = (made.Tq if fixed["mask"].shape[-2] > 1 else 1,) if fixed["mask"].ndim > 1 else ()
+        keep = np.array([dice.random() < 0.6 for _ in range(int(np.prod((*lead, *rows, Tk))))])
+        keep = keep.reshape(*lead, *rows, Tk)
+        keep[..., dice.randrange(Tk)] = True
+        drawn["mask"] = keep
+    return drawn
+
+
+def _numbers(dice: random.Random, shape: tuple[int, ...]) -> np.ndarray:
+    count = int(np.prod(shape))
+    return np.array([round(dice.uniform(-1.5, 1.5), 1) for _ in range(count)]).reshape(shape)
+
+
+def _low(id: str, dice: random.Random) -> Recipe | None:
+    """For a fill that is not low enough: scores about as low, or masked ones about as much higher."""
+    if id not in FILLS:
+        return None
+    Tq, Tk, D = (dice.randrange(LEAST, MOST + 1) for _ in range(3))
+    query, key = _numbers(dice, (Tq, D)), _numbers(dice, (Tk, D))
+    query[:, 0] = 1
+    key[:, 0] = -FILLS[id] * D**0.5
+    if id == "mask-added-minus-100":
+        key[:, 0] = [dice.choice([0, -100 * D**0.5]) for _ in range(Tk)]
+    return Recipe(Tq=Tq, Tk=Tk, D=D, mask="bool", fixed={"query": query, "key": key})
+
+
+# --- wrong answers --------------------------------------------------------------------------------
+
+
+def wrong_answer(rng: np.random.Generator, right: np.ndarray, kind: str, digits: int | None) -> np.ndarray:
+    """Somebody's wrong numbers of one kind, rounded to `digits`, or not at all.
+
+    noise      Gaussian, of a size from 10⁻³ to 10 times the spread; few: in some of the entries
+    permuted   the right entries in another order; rows, columns: whole ones; swaps: one to three pairs
+    slips      some entries off by a round number
+    unrelated  other numbers of the same size; weights: rows that sum to 1; plain: 0, 1, 1/2, 1/3 …
     """
     scale = float(np.ptp(right[np.isfinite(right)])) or 1.0
-    if kind == "noise":
-        made = right + rng.normal(size=right.shape) * scale * 10 ** rng.uniform(-3, 1)
-    elif kind == "permuted":
-        made = rng.permutation(right.ravel()).reshape(right.shape)
-    elif kind == "slips":
-        made = right.copy().ravel()
-        where = rng.choice(made.size, size=min(made.size, int(rng.integers(2, 6))), replace=False)
-        made[where] += rng.choice([-2, -1, -0.5, 0.5, 1, 2], size=where.size) * rng.choice([1.0, 0.1, scale])
-        made = made.reshape(right.shape)
-    else:
-        made = others
-    return np.round(made, digits)
+    made = WRONG[kind](rng, right.copy(), scale)
+    return made if digits is None else np.round(made, digits)
+
+
+def _noise(rng: np.random.Generator, right: np.ndarray, scale: float) -> np.ndarray:
+    return right + rng.normal(size=right.shape) * scale * 10 ** rng.uniform(-3, 1)
+
+
+def _few(rng: np.random.Generator, right: np.ndarray, scale: float) -> np.ndarray:
+    return np.where(rng.random(right.shape) < 0.4, _noise(rng, right, scale), right)
+
+
+def _permuted(rng: np.random.Generator, right: np.ndarray, scale: float) -> np.ndarray:
+    return rng.permutation(right.ravel()).reshape(right.shape)
+
+
+def _rows(rng: np.random.Generator, right: np.ndarray, scale: float) -> np.ndarray:
+    return right[..., rng.permutation(right.shape[-2]), :]
+
+
+def _columns(rng: np.random.Generator, right: np.ndarray, scale: float) -> np.ndarray:
+    return right[..., rng.permutation(right.shape[-1])]
+
+
+def _swaps(rng: np.random.Generator, right: np.ndarray, scale: float) -> np.ndarray:
+    for _ in range(int(rng.integers(1, 4))):
+        a, b = rng.choice(right.size, 2, replace=False)
+        right.flat[[a, b]] = right.flat[[b, a]]
+    return right
+
+
+def _slips(rng: np.random.Generator, right: np.ndarray, scale: float) -> np.ndarray:
+    where = rng.choice(right.size, size=min(right.size, int(rng.integers(2, 6))), replace=False)
+    off = rng.choice([-2, -1, -0.5, 0.5, 1, 2], size=where.size) * rng.choice([1.0, 0.1, scale])
+    right.flat[where] += off
+    return right
+
+
+def _unrelated(rng: np.random.Generator, right: np.ndarray, scale: float) -> np.ndarray:
+    return rng.permuted(right.ravel()).reshape(right.shape) + rng.normal(size=right.shape) * right.std()
+
+
+def _weights(rng: np.random.Generator, right: np.ndarray, scale: float) -> np.ndarray:
+    exps = np.exp(rng.normal(size=right.shape) * rng.choice([0.3, 1, 3]))
+    return exps / exps.sum(axis=-1, keepdims=True)
+
+
+def _plain(rng: np.random.Generator, right: np.ndarray, scale: float) -> np.ndarray:
+    if rng.random() < 0.3:
+        return np.full(right.shape, rng.choice(PLAIN))
+    return rng.choice(PLAIN, size=right.shape)
+
+
+WRONG = dict(
+    zip(
+        KINDS,
+        (_noise, _few, _permuted, _rows, _columns, _swaps, _slips, _unrelated, _weights, _plain),
+        strict=True,
+    )
+)

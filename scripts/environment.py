@@ -87,7 +87,7 @@ def kernel():
     folder = os.path.join(ROOT, "kernel")
     paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
     texts = []
-    for path in paths + [os.path.join(ROOT, "CMakeLists.txt")]:
+    for path in [*paths, os.path.join(ROOT, "CMakeLists.txt")]:
         with open(path) as file:
             texts.append(file.read())
     return texts

@@ -18,7 +18,7 @@ SEED = int(os.environ["HEADWORK_SEED"]) if os.environ.get("HEADWORK_SEED") else 
 NO_SKIPS = os.environ.get("HEADWORK_NO_SKIPS", "0") not in ("", "0")
 
 # A module that may be absent → the command after which its tests run.
-ENABLE = {"onnx": "make peers && make test", "torch": "make peers && make test"}
+ENABLE = dict.fromkeys(("jax", "onnx", "onnxruntime", "torch"), "make peers && make test")
 
 # NumPy's own defaults, said aloud: with filterwarnings = error, a NaN from nowhere fails the test.
 # Underflow is honest: exp(-1000) is 0.

@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .conformance.checking import check
+    from .conformance.report import Check
     from .diagnosis.blind import Blindspots, blindspots
     from .diagnosis.diagnosing import Diagnosis, diagnose
     from .diagnosis.marking import Marking, mark
@@ -21,6 +23,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Blindspots",
+    "Check",
     "Diagnosis",
     "HeadworkError",
     "Marking",
@@ -29,6 +32,7 @@ __all__ = [
     "attention",
     "attention_vjp",
     "blindspots",
+    "check",
     "diagnose",
     "mark",
     "merge",
@@ -37,6 +41,7 @@ __all__ = [
 
 _HOMES = {
     "Blindspots": ".diagnosis.blind",
+    "Check": ".conformance.report",
     "Diagnosis": ".diagnosis.diagnosing",
     "HeadworkError": ".errors",
     "Marking": ".diagnosis.marking",
@@ -45,6 +50,7 @@ _HOMES = {
     "attention": ".mechanism.fast",
     "attention_vjp": ".mechanism.fast",
     "blindspots": ".diagnosis.blind",
+    "check": ".conformance.checking",
     "diagnose": ".diagnosis.diagnosing",
     "mark": ".diagnosis.marking",
     "merge": ".mechanism.fast",

@@ -9,11 +9,14 @@
     │   └── TooLargeError           more memory than this machine has
     ├── AnswerError                 an answer that cannot be read, or that fits no step
     ├── FileError                   a file that cannot be read or written
-    └── UnknownNameError            no exercise, step or mistake of that name
+    ├── UnknownNameError            no exercise, step or mistake of that name
+    └── CannotRunError              somebody's function whose file raises, hangs or crashes when loaded
 
 A message says what was given, what was expected and how to mend it. A wrong *answer* is never an
 error: marking returns a verdict.
 """
+
+from typing import Any
 
 
 class HeadworkError(ValueError):
@@ -54,3 +57,11 @@ class FileError(HeadworkError):
 
 class UnknownNameError(HeadworkError):
     """No exercise, step or mistake of that name."""
+
+
+class CannotRunError(HeadworkError):
+    """Somebody's function whose file raises, hangs or crashes when loaded; `outcome` says which."""
+
+    def __init__(self, message: str, outcome: Any = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome

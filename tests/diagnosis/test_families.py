@@ -46,7 +46,7 @@ RULES = [
     ("scale-by-another-number", lambda theta: softmax(SCORES / theta), (0.5, 30), {}),
     ("softmax-another-base", base, (1.3, 20), {}),
     ("mask-fill-another-number", filled, (-8, 3), {"causal": True}),
-    ("softmax-epsilon", epsilon, (0.01, 1.9), {}),
+    ("softmax-epsilon", epsilon, (0.01, 50), {}),
     ("dropout-scaled-nothing-dropped", lambda theta: theta * softmax(SCALED), (0.2, 5), {}),
 ]
 each_rule = pytest.mark.parametrize(("id", "gives", "span", "options"), RULES, ids=[row[0] for row in RULES])

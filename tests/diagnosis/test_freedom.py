@@ -14,10 +14,21 @@ def target(problem: Problem, step: str, values, tolerance: float = 0.0005) -> Ta
     right = trace(problem).fields[step]
     values = canonical(problem, step, np.asarray(values, dtype=float))
     spread = np.full(right.shape, tolerance)
-    return Target(problem, step, values, np.ones(right.shape, bool), right, lambda *_: spread, spread, 3)
+    return Target(problem, step, values, np.isfinite(values), right, lambda *_: spread, spread, 3)
 
 
-HEADS = {name: np.arange(12.0).reshape(3, 4) / 10 for name in ("query", "key", "value")}
+JOINED = {
+    "query": np.ones((3, 4)),
+    "key": np.ones((3, 4)),
+    "value": [[1, 0, 2, 1], [0, 1, 1, 1], [1, 1, 0, 3]],
+}
+
+
+def line(**options) -> Problem:
+    """One query, and two values, between which lies a line."""
+    return Problem(query=[[1]], key=[[1], [2]], value=[[1, 2, 3], [0, 0, 1]], **options)
+
+
 ROWS = [
     # problem                                step       answer                          free        source
     (three_tokens(), "weights", softmax(np.eye(3)), [2, 2, 2], "three weights that sum to 1"),
@@ -25,9 +36,15 @@ ROWS = [
     (three_tokens(), "weights", [[0.2, 0.3, 0.5], [1, 1, 1], [0, 0, 0]], [2, 3, 3], "row by row"),
     (three_tokens(), "output", np.ones((3, 2)), [2, 2, 2], "a plane spanned by three values"),
     (three_tokens(mask=[True] * 3), "output", np.ones((3, 2)), [2, 2, 2], "the same"),
-    (Problem(**HEADS, heads=2), "output", np.ones((3, 4)), [4, 4, 4], "four columns of 2 heads"),
-    (Problem(query=[[1]], key=[[1], [2]], value=[[1, 2, 3], [0, 0, 1]]), "output", np.ones((1, 3)), [1],
-     "between two values lies a line"),
+    (Problem(**JOINED, heads=2), "output", np.ones((3, 4)), [2, 2, 2, 2, 2, 2], "two columns of each of 2 heads"),
+    (line(), "output", [[0.25, 0.5, 1.5]], [1], "between two values lies a line"),
+    (line(), "output", [[2.0, 4.0, 5.0]], [1], "on the line, and beyond its ends"),
+    (line(), "output", np.ones((1, 3)), [3], "beside the line: no blend"),
+    (line(), "output", [[0.25, np.nan, 1.5]], [1], "what is not given is nowhere"),
+    (line(sink=0), "output", [[0.5, 1.0, 2.0]], [2], "with a sink, between two values and 0 lies a plane"),
+    (line(sink=0), "output", [[0.5, 0.0, 2.0]], [3], "beside that plane"),
+    (Problem(query=[[1]], key=[[1]] * 3, value=[[1, 2], [1, 2], [3, 4]]), "output", [[2.0, 3.0]], [1],
+     "two equal values are one"),
 ]  # fmt: skip
 
 

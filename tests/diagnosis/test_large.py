@@ -8,8 +8,10 @@ import pytest
 from made import BY_ID
 
 from headwork import Problem, diagnose, trace
-from headwork.diagnosis import large
-from headwork.diagnosis.large import blocks, is_large, is_wide, rows_of, telling_rows
+from headwork.diagnosis import large, looking
+from headwork.diagnosis.cutting import rows_of, telling_rows
+from headwork.diagnosis.large import is_large, is_wide
+from headwork.diagnosis.looking import blocks
 from headwork.diagnosis.remembering import MOST_BYTES, bytes_of, remembered
 from headwork.diagnosis.search import applicable
 from headwork.diagnosis.target import Target
@@ -22,7 +24,7 @@ SIZES = {"Tq": 24, "D": 4}
 @pytest.fixture
 def everything_is_large(monkeypatch):
     monkeypatch.setattr(large, "LARGE", 100)
-    monkeypatch.setattr(large, "BLOCK", 500)  # several blocks
+    monkeypatch.setattr(looking, "BLOCK", 200)  # several blocks
 
 
 def draw(rng, heads: int = 2, tokens: int = 24, width: int = 4, **options) -> Problem:
@@ -76,7 +78,7 @@ def test_one_wrong_row_is_found_though_it_explains_nothing(everything_is_large, 
     found = diagnose(problem, answer)
     assert found.verdict == "unexplained"
     assert found.wrong == tuple((0, 1, 17, c) for c in range(4))
-    assert found.sentence.startswith("4 of 192 entries are not right")
+    assert found.sentence.startswith("These numbers are not right, and nothing in the catalogue gives them")
 
 
 def test_a_mistake_on_some_rows_only_is_not_taken_for_one_on_all(everything_is_large, rng):
@@ -164,7 +166,7 @@ def target(problem: Problem, values) -> Target:
 
 
 def test_blocks_hold_every_row_once(monkeypatch, rng):
-    monkeypatch.setattr(large, "BLOCK", 200)
+    monkeypatch.setattr(looking, "BLOCK", 200)
     found = list(blocks(draw(rng)))
     assert len(found) > 1
     assert np.concatenate(found).tolist() == list(range(24))

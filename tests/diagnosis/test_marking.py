@@ -1,12 +1,14 @@
 """Marking: the course's right answers, rounding, follow-through."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from learners import Learner, draw_problem
 
-from headwork import Problem, mark, trace
+from headwork import Problem, diagnose, mark, trace
 
 Q = [[2, 0, 0, 0], [0, 2, 0, 0], [0, 2, 2, 0]]
 K = [[1, 0, 0, 0], [0, 1, 1, 0], [2, 0, 0, 0]]
@@ -104,7 +106,7 @@ def test_entries_are_marked_one_by_one():
         ["right", "right", "not right"],
     ]
     assert marking.sentence == (
-        "4 of 9 entries are right; row 1, column 1 and row 3, column 3 are not. "
+        "4 of 9 entries are right. Not right: row 1, column 1; row 3, column 3. "
         "2 entries: right so far: give three digits after the point. 1 entry is still to be filled in."
     )
     assert (marking.marks, marking.out_of) == (4, 9)
@@ -301,6 +303,85 @@ def test_a_row_that_may_see_nothing():
         "output": "0; 1.731",
     }
     assert mark(problem, answers).is_right
+
+
+# --- what explains it -------------------------------------------------------------------------------
+
+DIVIDED_BY_4 = "0.5 0 1; 0 0.5 0; 0 1 0"  # d_k in place of its root
+# and from there: e^0.5 = 1.649, e^1 = 2.718: 5.367 in row 1, 3.649 in row 2, 4.718 in row 3
+FOLLOWING = "0.307 0.186 0.506; 0.274 0.452 0.274; 0.212 0.576 0.212"
+
+
+def test_a_step_that_is_not_right_comes_with_its_explanation():
+    marking = mark(HAND, {"scores": "2 0 4; 0 2 0; 0 4 0", "scaled": DIVIDED_BY_4}, 3)
+    assert list(marking.explanations) == ["scaled"]
+    found = marking.explanations["scaled"]
+    assert found.mistakes[0] == ("scale-d-k-instead-of-sqrt",)
+    assert "d_k = 4" in found.sentence
+
+
+def test_what_follows_is_not_explained_again_and_what_does_not_is_explained_from_the_learner_s_own_numbers():
+    marking = mark(
+        HAND, {"scaled": DIVIDED_BY_4, "weights": FOLLOWING, "output": "0.5 0.5; 0.5 0.5; 0.5 0.5"}, 3
+    )
+    assert [step.verdict for step in marking.steps] == ["not right", "follows", "not right"]
+    assert list(marking.explanations) == ["scaled", "output"]
+    # z₁₁ = 0.307 + 0.506 and z₂₁ = 0.274 + 0.274, with the second entry of row 1 left out: 0.186
+    slip = mark(
+        HAND,
+        {"scaled": DIVIDED_BY_4, "weights": FOLLOWING, "output": "0.814 0.506; 0.548 0.726; 0.424 0.788"},
+        3,
+    )
+    assert slip.explanations["output"].verdict == "slip"
+    assert slip.explanations["output"].wrong == ((0, 1),)
+
+
+@pytest.mark.parametrize(
+    "answers", [{"scaled": "1 0 2; 0 1 0; 0 2 0"}, {"weights": "0.2 0.1 0.7; _ _ _; _ _ _"}]
+)
+def test_what_is_right_or_right_so_far_or_blank_has_nothing_to_explain(answers):
+    assert mark(HAND, answers, 3).explanations == {}
+
+
+def test_a_step_that_leaves_nothing_to_work_out_is_explained_where_it_was_made_so():
+    marking = mark(HAND, {"scores": "0 0 0; 0 2 0; 0 4 0", "scaled": "0 0 0; 0 1 0; 0 2 0"}, 3)
+    assert list(marking.explanations) == ["scores"]
+
+
+def test_the_record_carries_hint_sentence_mistakes_and_slips_of_each_step():
+    record = json.loads(json.dumps(mark(HAND, {"scores": S_SLIP, "scaled": DIVIDED_BY_4}, 3).to_dict()))
+    scores, scaled = (step["explanation"] for step in record["steps"])
+    assert scores["verdict"] == "unexplained"
+    assert scaled["verdict"] in ("consistent", "slip", "mistake", "unexplained")
+    for explanation in (scores, scaled):
+        assert {"hint", "sentence", "mistakes", "slips", "example", "wrong"} <= set(explanation)
+    right = json.loads(json.dumps(mark(HAND, {"scaled": "1 0 2; 0 1 0; 0 2 0"}).to_dict()))
+    assert right["steps"][0]["explanation"] is None
+
+
+def test_right_answers_load_no_catalogue():
+    script = (
+        "import sys; from headwork import Problem, mark; p = Problem(query=[[2]], key=[[1]], value=[[1]]);"
+        "mark(p, {'scores': '2'}).to_dict(); sys.exit('headwork.mistakes.catalogue' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_marking_and_diagnosis_agree_on_what_the_arithmetic_of_a_problem_may_do(rng, dtype):
+    arrays = {name: rng.normal(size=(4, 8)) for name in ("query", "key", "value")}
+    coarse = Problem(**arrays, dtype=dtype)
+    plain = trace(coarse).output.astype(np.float64)  # as somebody may have read it from a file
+    assert mark(coarse, {"output": plain}).is_right
+    assert diagnose(coarse, plain).verdict == "right"
+
+
+def test_numbers_that_are_marked_right_are_diagnosed_right_and_the_other_way_round():
+    rng = np.random.default_rng(4)
+    for _ in range(25):
+        answer = np.round(trace(HAND).output + rng.choice([0, 0, 0, 4e-4, 2e-3]) * rng.normal(size=(3, 2)), 3)
+        text = "; ".join(" ".join(f"{x:.3f}" for x in row) for row in answer)
+        assert mark(HAND, {"output": text}, 3).is_right == (diagnose(HAND, text, digits=3).verdict == "right")
 
 
 # --- the record -------------------------------------------------------------------------------------

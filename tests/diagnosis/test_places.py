@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from three_tokens import three_tokens
 
-from headwork import Problem
-from headwork.diagnosis.places import entry_words, row_words
+from headwork import Problem, trace
+from headwork.diagnosis.places import entry_words, row_words, seen_index
 
 
 def arrays(*lead: int, width: int = 4) -> dict[str, np.ndarray]:
@@ -39,3 +39,20 @@ def test_an_entry_is_counted_from_1_as_people_see_it(problem, step, index, words
 def test_a_row_has_no_column():
     assert row_words(ONE, "weights", (0, 1)) == "row 2"
     assert row_words(HEADS, "weights", (1, 1)) == "head 2, row 2"
+
+
+SEEN = [
+    # problem, step, canonical index, as people see it
+    (ONE, "scores", (0, 2, 1), (2, 1)),
+    (ONE, "row_sum", (0, 2, 0), (2,)),
+    (HEADS, "scores", (1, 2, 1), (1, 2, 1)),
+    (BATCH, "row_max", (1, 0, 2, 0), (1, 0, 2)),
+    (PACKED, "output", (2, 3), (2, 3)),
+    (PARTS, "part_output", (1, 0, 2, 3), (1, 0, 2, 3)),
+]
+
+
+@pytest.mark.parametrize(("problem", "step", "index", "seen"), SEEN)
+def test_an_index_as_people_see_the_step_has_no_axis_that_they_never_had(problem, step, index, seen):
+    assert seen_index(problem, step, index) == seen
+    assert np.ndim(trace(problem)[step][seen]) == 0

@@ -48,6 +48,16 @@ CONVENTIONS = [
 ]  # fmt: skip
 
 
+def test_rules_that_always_give_equal_numbers_are_one_finding_each_with_its_own_number():
+    """e^(s/3.3) = b^(s/2) with b = e^(2/3.3)."""
+    found = diagnose(three_tokens(), np.round(softmax(SCORES / 3.3), 6), "weights", 6)
+    assert found.mistakes == (("scale-by-another-number",), ("softmax-another-base",))
+    (finding,) = found.findings
+    thetas = [finding.theta_of(reading) for reading in finding.readings]
+    assert thetas == pytest.approx([3.3, np.exp(2 / 3.3)], rel=1e-4)
+    assert found.to_dict()["mistakes"][0]["thetas"] == thetas
+
+
 @pytest.mark.parametrize(("id", "step", "answer", "options"), CONVENTIONS)
 def test_a_convention_is_never_called_a_mistake(id, step, answer, options):
     assert first(three_tokens(**options), answer, step) == ("convention", (id,))

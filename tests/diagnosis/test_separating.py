@@ -135,9 +135,16 @@ def test_drawn_weights_sum_to_1():
     assert np.allclose(near.given["weights"].sum(axis=-1), 1)
 
 
+def test_numbers_near_the_largest_there_are_stay_numbers():
+    far = Problem(query=[[1e308, 2]], key=[[-1e308, 1], [3, 1e308]], value=[[1.0], [2.0]])
+    for near in far_problems(far):
+        assert np.isfinite(near.query).all()
+
+
 @pytest.mark.parametrize(
     ("sizes", "says"),
     [
+        ({"Tk": 50_000}, "at most 100,000 are drawn"),
         ({"Q": 3}, "no size 'Q'.*Tq, Tk, D, Dv"),
         ({"H": 2}, "no size 'H'"),
         ({"Tk": 0}, "at least 1"),

@@ -146,3 +146,21 @@ def test_row_quantities_have_slips_too():
     found = diagnose(three_tokens(), [sums[0], 4.781, sums[2]], "row_sum", 3)
     assert [slip.kind for slip in found.slips] == ["digits-transposed"]
     assert found.sentence == "Row 2 is 4.718 with 1 and 8 transposed."
+
+
+def test_rows_that_changed_places_in_one_head_only():
+    rng = np.random.default_rng(0)
+    problem = Problem(**{name: rng.normal(size=(2, 3, 4)).round(1) for name in ("query", "key", "value")})
+    right = np.round(trace(problem)["output"], 3)
+    answer = right.copy()
+    answer[1, [0, 2]] = right[1, [2, 0]]
+    found = diagnose(problem, answer, "output", 3)
+    assert found.sentence == "Head 2, rows 1 and 3 have changed places."
+    assert found.slips[0].entries == tuple((1, i, c) for i in (0, 2) for c in range(4))
+    answer[0, [0, 1]] = right[0, [1, 0]]
+    sentence = diagnose(problem, answer, "output", 3).sentence
+    assert (
+        sentence == "Head 1, rows 1 and 2 have changed places; and head 2, rows 1 and 3 have changed places."
+    )
+    both = diagnose(problem, right[:, [0, 2, 1]], "output", 3)
+    assert both.sentence == "Rows 2 and 3 have changed places."

@@ -192,6 +192,50 @@ def test_another_order_of_arithmetic_is_right_and_a_wrong_scale_is_not(rng, dtyp
         ).is_right
 
 
+SCORE_STEPS = ("scores", "scaled", "masked", "row_max", "logsumexp")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_scores_in_another_order_are_right_also_where_large_products_cancel(rng, dtype):
+    for _ in range(60):
+        D = int(rng.integers(2, 33))
+        query, key = (rng.normal(size=(3, D)) * 10 ** rng.uniform(-2, 3) for _ in range(2))
+        query[0] = np.where(np.arange(D) < 2, [key[1, 1], -key[1, 0], *[0] * (D - 2)], 0)  # q₁ · k₂ = 0
+        query, key = query.astype(dtype), key.astype(dtype)
+        problem = Problem(query=query, key=key, causal=True)
+        scores = (query[:, ::-1][:, :, None] * key[:, ::-1].T).sum(axis=1, dtype=dtype)
+        scaled = scores * query.dtype.type(D**-0.5)
+        masked = np.where(np.tri(3, dtype=bool), scaled, -np.inf)
+        top = masked.max(axis=1)
+        answers = {"scores": scores, "scaled": scaled, "masked": masked, "row_max": top}
+        answers["logsumexp"] = top + np.log(np.exp(masked - top[:, None]).sum(axis=1, dtype=dtype))
+        for step in SCORE_STEPS:
+            assert mark(problem, {step: answers[step]}).is_right, step
+
+
+def test_a_fill_of_minus_10_to_the_9_does_not_hide_what_stands_beside_it():
+    """In float32 it is 64 from the next number; the scores beside it are known to a millionth."""
+    query, key = (np.array(rows, dtype="float32") for rows in ([[1, 2], [0.5, -1]], [[0.25, 1], [2, -0.75]]))
+    mask = np.array([[0, -1e9], [0, 0]], dtype="float32")
+    problem = Problem(query=query, key=key, mask=mask)
+    masked = query @ key.T / np.float32(np.sqrt(2)) + mask
+    assert mark(problem, {"masked": masked}).is_right
+    masked[0, 0] += np.float32(1e-4)
+    assert not mark(problem, {"masked": masked}).is_right
+
+
+def test_large_scores_are_judged_by_their_own_size():
+    """Scores of 1000 in float32 are known to a thousandth, not to a tenth."""
+    query, key = (
+        np.array([[20 / 3] * 4] * 2, "float32"),
+        np.array([[31, 33, 36, 39], [39, 36, 33, 32]], "float32"),
+    )
+    problem = Problem(query=query, key=key)
+    scores = query @ key.T
+    assert mark(problem, {"scores": scores + np.float32(2e-4)}).is_right
+    assert not mark(problem, {"scores": scores + np.float32(2e-2)}).is_right
+
+
 def test_a_large_table_rounded_at_the_end_is_judged_without_rounding_by_hand(rng):
     query, key, value = (rng.normal(size=(4, 64, 16)) for _ in range(3))
     problem = Problem(query=query, key=key, value=value)

@@ -114,8 +114,10 @@ def test_the_record_holds_everything(problem, capsys):
             ["fresh", "PROBLEM", "--separate", "scale-twice,scale-query-and-key"],
             "the same numbers on every input",
         ),
+        (["fresh", "PROBLEM", "--size", "Tq = 0"], "a size is at least 1"),
+        (["fresh", "PROBLEM", "--size", "Tk=30000"], "a problem of that size has"),
         (["fresh", "PROBLEM", "--separate", "scale-by-another-number"], "number of its own"),
-        (["fresh", "PROBLEM", "--output", "/nowhere/at/all.json"], "cannot be written"),
+        (["fresh", "PROBLEM", "--output", "/nowhere/at/all.json"], "cannot write"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_exits_with_2(arguments, says, problem, capsys):

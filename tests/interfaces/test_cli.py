@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -136,9 +137,24 @@ def test_data_has_every_head_so_none_is_chosen(capsys):
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = [README, *(path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").rglob("*.md")))]
 EXAMPLES = re.findall(
-    r"^( *)```console\n *\$ headwork (.*)\n((?:.*\n)*?) *```$", README + "\n" + PAGE, re.MULTILINE
+    r"^( *)```console\n *\$ headwork (.*)\n((?:.*\n)*?) *```$", "\n".join(DOCUMENTS), re.MULTILINE
 )
+FILES = dict(re.findall(r"^ *\$ cat (\S+)\n((?:.*\n)*?) *```$", "\n".join(DOCUMENTS), re.MULTILINE))
+USES = re.findall(
+    r"^    headwork ((?:[a-z]+ )(?:\S| (?! ))+)", "\n".join(DOCUMENTS), re.MULTILINE
+)  # without output
+
+
+def test_no_example_is_left_out():
+    assert sum(text.count("$ headwork ") for text in DOCUMENTS) == len(EXAMPLES)
+
+
+@pytest.mark.parametrize("line", USES)
+def test_what_a_document_says_to_type_can_be_typed(line):
+    verb, *arguments = shlex.split(line)
+    cli.headwork.commands[verb].make_context(verb, arguments)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -154,8 +170,8 @@ def test_an_example_prints_what_the_document_says(capsys, monkeypatch, tmp_path,
     monkeypatch.setenv("HEADWORK_PROGRESS", str(tmp_path / "progress.sqlite3"))  # nobody's own
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     monkeypatch.chdir(tmp_path)
-    problem = re.search(r"cat problem.json\n *(.*)\n", PAGE).group(1)
-    Path("problem.json").write_text(problem)
+    for name, content in FILES.items():
+        Path(name).write_text(textwrap.dedent(content))
     _, out, err = run(capsys, *shlex.split(line))
     assert err == ""
     assert re.fullmatch(
@@ -180,6 +196,18 @@ MESSAGES = [
     (["show", "scores", "--step", "wieghts"], "Did you mean weights?"),
     (["show", "scoers"], "The nearest: scores."),
     (["show", "nowhere.json"], "there is no file nowhere.json."),
+    (["show", "scores", "--with-mistake", "scale-misssing"], "Did you mean scale-missing"),
+    (["show", "scores", "--with-mistake", "rope-twice"], "this problem has no place for rope-twice"),
+    (["show", "scores", "--with-mistake", "softmin", "--entry", "1,1"], "leave out --entry, --head and --batch"),
+    (["mark", "scores", "2", "0", "4", "--step", "scores"], 'Put them in quotes: "2 0 4; 0 2 0; 0 4 0".'),
+    (["diagnose", "scores", *"20402"], "the numbers came as several words"),
+    (["list", *["x"] * 500], "got unexpected extra arguments (x x x"),
+    (["mark", "scores", "1", "--step", "scores", "--row", "9" * 5000], "places counted from 1 were expected"),
+    (["mark", "scores", "1 2 3", "--step", "scores", "--row", "4"], "it has no 4th query. Places count from 1 on the"),
+    (["mark", "scores", "1", "--step", "scores", "--entry", "2"], "entry of scores takes 2 numbers, [query, key]; 1 came"),
+    (["fresh", "scores", "--size", "Tq=99999999"], "at most 100,000 are drawn"),
+    (["fresh", "scores", "--size", "D=" + "9" * 5000], "--size D has 5000 digits"),
+    (["fresh", "scores", "--size", "Tq=three"], "sizes such as Tq=3,Tk=5,D=4 were expected"),
 ]  # fmt: skip
 
 
@@ -190,6 +218,48 @@ def test_what_is_wrong_is_said_once_with_status_2(capsys, arguments, message):
     assert err.startswith("headwork: ")
     assert message in err
     assert "Traceback" not in err
+    assert len(err) < 1000
+
+
+# problems and answers that somebody may hand in by accident or on purpose
+ODD_FILES = {
+    "empty.json": b"", "half.json": b"{", "list.json": b"[1, 2]", "null.json": b"null", "deep.json": b"[" * 100_000,
+    "digits.json": b'{"query": [[' + b"9" * 5000 + b"]]}", "bytes.json": bytes(range(256)),
+    "none.json": b'{"query": [[]], "key": [[]], "value": [[]]}', "zip.npz": b"PK\x03\x04no archive",
+    "short.npy": b"\x93NUMPY\x01\x00", "claims.safetensors": b"\xff" * 20,
+    "nan.json": b'{"query": [[NaN, 1]], "key": [[1, 1], [Infinity, 0]], "value": [[1], [2]]}',
+    "seen.json": b'{"query": [[1]], "key": [[1], [2]], "value": [[1], [2]], "mask": [[false, false]]}',
+    "late.json": b'{"given": {"weights": [[0.5, 0.5]]}, "value": [[1], [2]]}',
+    "far.json": b'{"query": [[1e308]], "key": [[1e308], [-1e308]], "value": [[1], [2]]}',
+}  # fmt: skip
+ODD_WORDS = ["", "   ", "scores", "4", "-1", "{}", "[[1]]", "nan", "1e999", "9" * 5000, "1 " * 3000, "½ ² １", "🙂",
+             "1/0", "2^2^2^2^2", '{"scores": []}', '{"step": 3}', '{"weights": {"row": 0, "values": null}}']  # fmt: skip
+VERBS_ON_WORDS = [
+    ["show", "X"], ["show", "X", "--json"], ["show", "scores", "--step", "X"], ["show", "scores", "--entry", "X"],
+    ["mark", "X", "1"], ["mark", "scores", "X"], ["mark", "scores", "X", "--step", "scores", "--why"],
+    ["mark", "scores", "1", "--step", "scores", "--row", "X"], ["diagnose", "X", "1"], ["diagnose", "scores", "X"],
+    ["diagnose", "scores", "X", "--step", "weights", "--json"], ["diagnose", "scores", "1", "--step", "X"],
+    ["explain", "X"], ["mistakes", "X"], ["fresh", "scores", "--size", "X"], ["fresh", "scores", "--seed", "X"],
+    ["practice", "X"], ["hint", "X"], ["progress", "--import", "X"], ["blindspots", "scores", "--require", "X"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", VERBS_ON_WORDS, ids=" ".join)
+def test_whatever_is_handed_in_there_is_an_answer_or_one_message_and_no_fault(
+    capsys, monkeypatch, tmp_path, arguments
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HEADWORK_PROGRESS", str(tmp_path / "progress.sqlite3"))
+    for name, content in ODD_FILES.items():
+        Path(name).write_bytes(content)
+    for word in [*ODD_FILES, *ODD_WORDS]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\x00why\n")))
+        status, out, err = run(capsys, *[word if each == "X" else each for each in arguments])
+        assert status in (0, 1, 2), (word[:60], err)
+        assert (err != "") == (status == 2), word[:60]
+        assert err == "" or (err.startswith("headwork: ") and len(err) < 1500), word[:60]
+        if "--json" in arguments and status != 2:
+            json.loads(out, parse_constant=pytest.fail)
 
 
 FAILURES = [
@@ -235,6 +305,23 @@ def test_a_reader_that_has_seen_enough_is_no_failure():
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0
+
+
+PAGES = [
+    "list",
+    "show scores --json",
+    "practice",
+    "mistakes",
+    "mark scores '2 0 5; 0 2 0; 0 4 0' --step scores --why",
+]
+
+
+@pytest.mark.parametrize("verb", PAGES)
+def test_head_ends_any_of_them_quietly(verb, tmp_path):
+    line = f"{shlex.join(command(*shlex.split(verb)))} </dev/null | head -1"
+    settings = environment(HEADWORK_PROGRESS=str(tmp_path / "progress.sqlite3"))
+    done = subprocess.run(["sh", "-c", line], capture_output=True, env=settings)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("verb", ["list", "show scores", "practice"])
@@ -288,9 +375,11 @@ def test_bold_type_is_for_terminals_that_want_it(changes, is_bold):
     os.close(leader)
 
 
-def test_help_loads_nothing_that_takes_long():
+@pytest.mark.parametrize(("verb", "light"), [("--help", {"numpy", "sqlite3"}), ("list", {"numpy"})])
+def test_help_and_the_list_load_nothing_that_takes_long(verb, light, tmp_path):
     script = (
-        "import sys, headwork.interfaces.cli as cli; cli.main(['--help']); sys.exit(' '.join(sys.modules))"
+        f"import sys, headwork.interfaces.cli as cli; cli.main(['{verb}']); sys.exit(' '.join(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment())
-    assert {"numpy", "rich", "sqlite3", "safetensors", "ml_dtypes"} & set(done.stderr.split()) == set()
+    settings = environment(HEADWORK_PROGRESS=str(tmp_path / "progress.sqlite3"))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=settings)
+    assert {"rich", "safetensors", "ml_dtypes", *light} & set(done.stderr.split()) == set()

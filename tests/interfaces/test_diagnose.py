@@ -43,15 +43,15 @@ VERDICTS = [
     # step, answer, exit status, what is said
     ("scores", SCORES, 0, "This is right."),
     ("scaled", SCALED, 0, "This is right."),
-    ("scaled", SCORES, 1, "scale-missing left the scores unscaled."),
+    ("scaled", SCORES, 1, "scale-missing: left the scores unscaled."),
     ("scaled", DIVIDED_BY_4, 1, "divided by d_k instead of √d_k (d_k = 4, √d_k = 2)"),
-    ("scores", "2 0 4; 0 0 0; 0 4 0", 1, "A hint, not a certainty"),
-    ("weights", ".2 .1 .7; .2 .6 .2; .1 .8 .1", 1, "Right so far: give 3 digits"),
+    ("scores", "2 0 4; 0 0 0; 0 4 0", 1, "a hint, not a certainty"),
+    ("weights", ".2 .1 .7; .2 .6 .2; .1 .8 .1", 1, "Right so far: give three digits"),
     (
         "scores",
         "7 1 3; 9 5 1; 8 3 6",
         1,
-        "9 of 9 entries are not right, and nothing in the catalogue gives these",
+        "✗ not right: all 9 entries. These numbers are not right, and nothing in the catalogue gives them",
     ),
 ]
 
@@ -63,20 +63,49 @@ def test_the_sentence_and_the_exit_status(headwork, step, answer, status, says):
     assert says in flat(out)
 
 
-def test_the_sentence_comes_first_then_what_was_assumed_then_the_entries(headwork):
+def test_the_verdict_comes_first_then_the_entries_what_was_done_and_how_sure_that_is(headwork):
     _, out, _ = headwork("diagnose", "scores", SCORES, "--step", "scaled")
-    order = [
-        out.index(text)
-        for text in ("unscaled", "judged at 3 digits", "✗ 2", "Not right: 4 of 9", "Consistent")
-    ]
-    assert order == sorted(order)
-    assert "row 1, columns 1 and 3; row 2, column 2 and row 3, column 2" in flat(out)
+    texts = ("Perhaps a mistake", "✗ 2", "✗ not right: 4 of 9 entries.", "left the scores unscaled. Divide")
+    texts += (
+        "s₁₁ = 2 / √4 = 1. With this mistake it is 2, as yours is.",
+        "As a formula: S instead of S/√d_k",
+    )
+    texts += ("How sure: ", "On this input these give the same numbers", "Judged at 3 digits")
+    places = [flat(out).index(text) for text in texts]
+    assert places == sorted(places)
+
+
+HEADS = [
+    # step, answer, the first line; output and logsumexp by hand from the course's table: e.g. 2.408 / ln 2
+    ("output", "0.984 0.883; 0.212 0.894; 0.036 0.982", "A mistake: scale-missing."),
+    ("scores", "2 0 4; 0 0 0; 0 4 0", "Perhaps a slip."),
+    ("scores", "7 1 3; 9 5 1; 8 3 6", "Not right, and not explained."),
+    ("logsumexp", "3.474 2.238 3.231", "Right, under another convention."),
+    (
+        "output",
+        "0.914 0.754; 0.424 0.786; 0.213 0.897",
+        "This is right but for rounding: it is what comes out",
+    ),
+]
+
+
+@pytest.mark.parametrize(("step", "answer", "says"), HEADS)
+def test_the_first_line_is_the_verdict(headwork, step, answer, says):
+    _, out, _ = headwork("diagnose", "scores", answer, "--step", step)
+    assert out.startswith(says)
+
+
+def test_what_is_right_but_for_rounding_or_by_another_convention_differs_and_is_not_called_wrong(headwork):
+    for step, answer in (("logsumexp", "3.474 2.238 3.231"), ("output", HEADS[-1][1])):
+        _, out, _ = headwork("diagnose", "scores", answer, "--step", step)
+        assert "≠ differs" in out
+        assert "✗" not in out
 
 
 def test_every_reading_has_its_id_and_how_to_mend_it(headwork):
     _, out, _ = headwork("diagnose", "scores", DIVIDED_BY_4, "--step", "scaled")
     for id in ("scale-d-k-instead-of-sqrt", "scale-twice", "scale-query-and-key"):
-        assert re.search(rf"^  {id}$", out, re.MULTILINE)
+        assert re.search(rf"^  {id}: ", out, re.MULTILINE)
     assert out.count("To mend it:") == 3
     assert "headwork explain scale-d-k-instead-of-sqrt says more." in out
 
@@ -157,17 +186,16 @@ def test_row_quantities_have_their_entries_too(headwork, problem):
     base_2 = trace(worked).logsumexp / np.log(2)
     status, out, _ = headwork("diagnose", path, " ".join(f"{x:.6f}" for x in base_2), "--step", "logsumexp")
     assert status == 1
-    assert "A convention" in out
+    assert "Right, under another convention." in out
     assert "logsumexp-base-2" in out
-    assert out.count("✗") == 2
+    assert out.count("≠") == 3  # two entries, and what the sign means
 
 
 def test_one_entry_is_consistent_at_most(headwork):
     status, out, _ = headwork("diagnose", "scores", "0.5", "--step", "scaled", "--entry", "1,1")
     assert status == 1
-    assert "The entry is not right." in out
-    assert "Consistent" in out
-    assert "Named" not in out
+    assert "  ✗ not right.\n" in out
+    assert out.startswith("Perhaps a mistake")
 
 
 # ---------------------------------------------------------------- several steps
@@ -203,7 +231,10 @@ def test_as_data_it_is_the_record(headwork):
     assert status == 1
     assert record["verdict"] == "consistent"
     assert record["mistakes"][0]["readings"] == [["scale-d-k-instead-of-sqrt"]]
-    assert [0, 0, 0] in record["wrong"]
+    assert record["wrong"] == [[0, 0], [0, 2], [1, 1], [2, 1]]  # from 0, as the answer is indexed
+    assert record["hint"] == "Look again at this step: scale the scores. Start with row 1, column 1."
+    assert record["example"]["index"] == [0, 0]
+    assert (record["example"]["value"], record["example"]["wrong"]) == (1.0, 0.5)
 
 
 # ---------------------------------------------------------------- bad input
@@ -232,7 +263,8 @@ def test_bad_input_is_one_message_and_exit_status_2(headwork, arguments, says):
 
 EVIDENCE = [
     # bits, what is said
-    (0.4, "none; random errors look like this as often"),
+    (0.4, "not at all; random errors look like this as often"),
+    (1.2, "less than 1 of 2 cases (1 bit)."),
     (7.8, "less than 1 of 128 cases (7 bits). To be sure takes 1 of 8,192 (13 bits)."),
     (13.0, "less than 1 of 8,192 cases (13 bits)."),
     (24.6, "less than 1 of 2^24 cases (24 bits)."),

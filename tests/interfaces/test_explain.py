@@ -116,7 +116,7 @@ def test_explain_says_what_why_how_when_and_shows_it(headwork):
 def test_the_example_holds_the_numbers_of_the_witness():
     """By hand: the witness's scores are QKᵀ; d_k is 4, so right is half of them and wrong a quarter."""
     example = example_of(mistake_named("scale-d-k-instead-of-sqrt"))
-    assert example.fields == ("scaled", "output")
+    assert example.ends == ("scaled", "output")
     scores = example.problem.query @ example.problem.key.swapaxes(-1, -2)
     np.testing.assert_allclose(example.right["scaled"], scores[0] / 2)
     np.testing.assert_allclose(example.wrong["scaled"], scores[0] / 4)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from headwork import HeadworkError, Problem, mark
+from headwork.interfaces.json_text import json_text
 from headwork.interfaces.marking_text import render_step, run_mark
 
 RECORD = {
@@ -97,8 +98,62 @@ def test_json_prints_the_record(problem, capsys):
     assert run_mark(problem, "2 0 5; 0 2 0; 0 4 0", step="scores", digits=2, json=True) == 1
     record = json.loads(capsys.readouterr().out)
     expected = mark(Problem(**RECORD), {"scores": "2 0 5; 0 2 0; 0 4 0"}, 2).to_dict()
-    assert record.pop("diagnosis")["step"] == "scores"  # what is behind the first step that is not right
-    assert record == json.loads(json.dumps(expected))
+    assert record == json.loads(json_text(expected))
+    assert record["steps"][0]["explanation"]["step"] == "scores"
+
+
+# ---------------------------------------------------------------- why: the scores divided by d_k = 4
+
+DIVIDED_BY_4 = "0.5 0 1; 0 0.5 0; 0 1 0"
+
+
+def flat(out):
+    return " ".join(out.split())
+
+
+def test_a_wrong_step_comes_with_where_to_look_and_not_with_what_is_wrong_there(problem, capsys):
+    run_mark(problem, DIVIDED_BY_4, step="scaled")
+    out = flat(capsys.readouterr().out)
+    assert "Look again at this step: scale the scores. Start with row 1, column 1." in out
+    assert "--why says what gives these numbers." in out
+    assert "d_k" not in out
+
+
+def test_on_request_it_comes_with_everything_in_the_problem_s_numbers(problem, capsys):
+    run_mark(problem, DIVIDED_BY_4, step="scaled", why=True)
+    out = flat(capsys.readouterr().out)
+    for text in (
+        "divided by d_k instead of √d_k (d_k = 4, √d_k = 2). Take the root: divide by √d_k.",
+        "For example row 1, column 1: s₁₁ = 2 / √4 = 1. With this mistake it is 0.5, as yours is.",
+        "As a formula: S/d_k instead of S / √d_k.",
+        "headwork explain scale-d-k-instead-of-sqrt says more.",
+    ):
+        assert text in out
+    assert "--why" not in out
+
+
+@pytest.mark.parametrize("why", [False, True])
+def test_what_follows_from_the_learner_s_own_step_is_not_explained_again(problem, tmp_path, capsys, why):
+    # from 0.5 alone, 0 and 0.5, and 0 1 0: e^0.5 = 1.649, 1.649/2.649 = 0.622; e/4.718 = 0.576
+    answers = {"scaled": DIVIDED_BY_4, "weights": "1 0 0; 0.378 0.622 0; 0.212 0.576 0.212"}
+    run_mark(problem, file(tmp_path, answers), why=why)
+    scaled, weights, _ = capsys.readouterr().out.split("\n\n", 2)
+    assert ("scale" in scaled.split("row 3, column 2.")[1]) is True
+    assert weights.rstrip().endswith("The rest follows from your step before.")
+
+
+def test_numbers_that_nothing_explains_promise_no_explanation(problem, capsys):
+    run_mark(problem, "7 1 3; 9 5 1; 8 3 6", step="scores")
+    assert "--why" not in capsys.readouterr().out
+    run_mark(problem, "7 1 3; 9 5 1; 8 3 6", step="scores", why=True)
+    assert "nothing in the catalogue gives them" in flat(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("width", ["40", "80"])
+def test_all_of_it_keeps_to_the_width_of_the_page(problem, capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    run_mark(problem, DIVIDED_BY_4, step="scaled", why=True)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= int(width)
 
 
 def test_heads_have_a_table_each(rng):

@@ -204,12 +204,47 @@ def test_plain_has_nothing_that_only_eyes_can_read(headwork):
     assert not set("✓✗↳◐○→─│√₁ᵢᵀ\x1b") & set(run.stdout)
 
 
+def test_a_wrong_answer_gets_a_hint_then_on_request_everything_then_a_reminder(headwork):
+    wrong = "0.5 0 1; 0 0.5 0; 0 1 0"
+    run = headwork("practice", "scaling", typed=f"2\n{wrong}\nwhy\n{wrong}\n7\n7\n")
+    first, rest = run.stdout.split("> why")
+    hint = "Look again at this step: scale the scores. Start with row 1, column 1."
+    assert hint in flat(first)
+    assert "instead of √d_k" not in first
+    why, again = rest.split("> 0.5 0 1")
+    assert "s₁₁ = 2 / √4 = 1. With this mistake it is 0.5, as yours is." in flat(why)
+    assert "As a formula: S/d_k instead of S / √d_k." in flat(why)
+    assert "headwork explain scale-d-k-instead-of-sqrt says more." in flat(why)
+    assert "You have given these numbers before. why says what gives them." in flat(again)
+    assert hint not in flat(again)
+
+
+def test_a_number_given_again_is_said_to_be_one(headwork):
+    run = headwork("practice", "scaling", typed="4\n4.0\n")
+    assert run.stdout.count("You have given this number before. hint goes a step further.") == 1
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("plain", [[], ["--plain"]])
+def test_everything_fits_into_40_columns(headwork, plain):
+    typed = "2\n0.5 0 1; 0 0.5 0; 0 1 0\nwhy\nshow\nlist\ncard\n"
+    run = headwork("practice", "scaling", *plain, typed=typed, COLUMNS="40")
+    said = [line for line in run.stdout.splitlines() if not line.startswith("> ")]  # what was typed
+    drawn = [line for line in said if "q₁" in line or "s₁" in line or line[:1] in "kv"]
+    assert not [line for line in said if len(line) > 40 and line not in drawn and not plain]
+
+
 def test_json_is_one_event_a_line(headwork):
     run = headwork("practice", "softmax", "--json", typed="2.718 1 8\n")
     events = [json.loads(line) for line in run.stdout.splitlines()]
     assert [event["event"] for event in events] == ["card", "note", "exercise", "question", "mark", "note"]
     mark = next(event for event in events if event["event"] == "mark")
     assert (mark["verdict"], mark["marks"], mark["out_of"]) == ("not right", 2, 3)
+    assert mark["explanation"]["wrong"] == [[0, 2]]
+    assert mark["again"] is False
 
 
 def test_hints_count_on_between_commands(headwork):
@@ -267,6 +302,9 @@ def test_a_bad_import_changes_nothing(headwork, file, tmp_path):
 def test_reset_asks_and_no_means_no(headwork, file):
     headwork("practice", "blend", typed="0.910 0.755\n")
     assert "Forgotten: 0" in headwork("progress", "--reset", typed="no\n").stdout
+    asked = headwork("progress", "--reset", "--json", typed="no\n")
+    assert json.loads(asked.stdout) == {"forgotten": 0}  # what is asked is no data
+    assert "Type yes" in asked.stderr
     assert headwork("progress", "--reset").returncode == 2  # nobody there to answer
     assert done(file) == ["blend"]
     assert headwork("progress", "--reset", typed="yes\n").returncode == 0
@@ -294,6 +332,36 @@ def test_a_damaged_file_is_an_error_and_stays_as_it_is(headwork, file):
     assert file.read_text() == "my notes " * 1000
 
 
+@pytest.fixture
+def read_only(file, monkeypatch, headwork):
+    """A progress file that may not be written, also where root, who may write everything, runs the tests."""
+    headwork("practice", "blend", typed="0.910 0.755\n")
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode, **more: mode != os.W_OK and may(path, mode, **more))
+    return file.read_bytes()
+
+
+def test_what_can_only_be_read_is_read_and_said_to_be_so(headwork, file, read_only):
+    for arguments, says in (
+        (["list"], "✓ done"),
+        (["progress"], "Exercises done: 1 of 8"),
+        (["progress", "--export", "-"], "0.910 0.755"),
+    ):
+        run = headwork(*arguments)
+        assert (run.returncode, run.stderr) == (0, "")
+        assert says in run.stdout
+        assert (
+            "can be read but not written, so nothing in it can change" in flat(run.stdout) or "-" in arguments
+        )
+    assert "can be read" in json.loads(headwork("list", "--json").stdout)["warning"]
+    assert "can be read" in json.loads(headwork("progress", "--json").stdout)["warning"]
+    run = headwork("progress", "--reset", "--yes")
+    assert run.returncode == 2
+    assert "nothing in it can change" in run.stderr
+    assert file.read_bytes() == read_only
+    assert [each.name for each in file.parent.iterdir() if each.name.startswith("progress")] == [file.name]
+
+
 def test_a_file_that_was_named_has_to_work(headwork, tmp_path):
     (tmp_path / "file").write_text("")
     run = headwork("practice", "--progress", str(tmp_path / "file" / "progress"))
@@ -314,6 +382,6 @@ def test_where_nobody_named_a_file_and_none_can_be_written_practice_goes_on_with
         HOME=str(tmp_path),
     )
     assert run.returncode == 0
-    assert "nothing will be kept" in " ".join(run.stdout.split())
+    assert "Nothing of this will be kept." in " ".join(run.stdout.split())
     assert "✓ 0.910" in run.stdout
     assert "Nothing was kept" in run.stdout

@@ -11,6 +11,7 @@ from headwork.errors import UnknownNameError
 from headwork.interfaces.formulas import FORMULAS
 from headwork.interfaces.grids import Choice, Grid, places_of
 from headwork.interfaces.json_text import json_text, parse_json
+from headwork.interfaces.mistake_text import show_mistake
 from headwork.interfaces.notebook import html_of
 from headwork.interfaces.sections import entry_sections, fields_named, sections_of
 from headwork.interfaces.show import page, show_record
@@ -83,6 +84,13 @@ def test_everything_is_shown_in_order():
 
 def test_more_digits_are_shown_when_asked_for():
     assert "0.24473" in text_of(THREE_TOKENS, "weights", digits=5)  # e / (e + 1 + e²) = 0.244728…
+
+
+def test_without_decimals_there_are_none():
+    text = text_of(THREE_TOKENS, "weights", digits=0)
+    assert rows_of(text)["query 1"] == [["0", "0", "1"]]
+    assert "shown without decimals" in text
+    assert not re.search(r"\d\.\d", text)
 
 
 def test_every_step_has_a_formula():
@@ -312,3 +320,82 @@ def test_what_is_large_stays_small_in_a_notebook():
 def test_a_trace_names_its_results():
     assert repr(trace(THREE_TOKENS)).startswith("Trace(scores (3, 3), scaled (3, 3), row_max (3,),")
     assert repr(trace(THREE_TOKENS)).endswith("output (3, 2))")
+
+
+# ---------------------------------------------------------------- mistakes
+
+
+def test_each_step_names_what_is_typically_got_wrong_there():
+    text = " ".join(text_of(CAUSAL, "scaled").split())
+    assert (
+        "Typical mistakes: scale-missing, scale-d-k-instead-of-sqrt, scale-by-key-count and 4 more." in text
+    )
+    record = show_record(trace(CAUSAL), (), None, Choice())
+    steps = {step["name"]: step["typical_mistakes"] for step in record["steps"]}
+    assert steps["scale"][0] == "scale-missing"
+    assert "causal-strict" in steps["allow"]
+    assert steps["row-sum"] == []
+
+
+def test_what_is_named_at_a_step_can_be_shown(capsys):
+    for problem in (THREE_TOKENS, CAUSAL):
+        for section in sections_of(trace(problem)):
+            for name in section.mistakes:
+                assert show_mistake(trace(problem), name, (), json=False, plain=False) == 0
+                assert name in capsys.readouterr().out
+
+
+UNSCALED = [
+    # field, wrong rows: the scores as they are; e^2, e^0 and e^4 of row 1 are 7.389, 1 and 54.598, 62.987 in all
+    ("scaled", ["≠ 2 0 ≠ 4", "0 ≠ 2 0", "0 ≠ 4 0"]),
+    ("weights", ["≠ 0.117 ≠ 0.016 ≠ 0.867", "≠ 0.107 ≠ 0.787 ≠ 0.107", "≠ 0.018 ≠ 0.965 ≠ 0.018"]),
+    ("output", ["≠ 0.984 ≠ 0.883", "≠ 0.213 ≠ 0.893", "≠ 0.035 ≠ 0.982"]),
+]
+
+
+@pytest.mark.parametrize(("field", "rows"), UNSCALED)
+def test_a_mistake_stands_beside_the_right_numbers_cell_by_cell(capsys, monkeypatch, field, rows):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert show_mistake(trace(THREE_TOKENS), "scale-mis", [field], json=False, plain=False) == 0
+    out = capsys.readouterr().out
+    right = [
+        " ".join(row) for row in (rows_of(text_of(THREE_TOKENS, field))[f"query {i}"][0] for i in (1, 2, 3))
+    ]
+    lines = [" ".join(line.split()) for line in out.splitlines() if "│" in line and "query" in line]
+    assert lines == [
+        f"query {i} │ {a} query {i} │ {b}" for i, (a, b) in enumerate(zip(right, rows, strict=True), 1)
+    ]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_every_step_that_differs_is_shown_and_none_that_does_not(capsys):
+    show_mistake(trace(THREE_TOKENS), "scale-missing", (), json=False, plain=False)
+    titles = re.findall(r"^  [A-Z].* \((\w+)\)$", capsys.readouterr().out, re.MULTILINE)
+    assert titles == ["scaled", "row_max", "exponentials", "row_sum", "weights", "logsumexp", "output"]
+    show_mistake(
+        trace(THREE_TOKENS), "values-averaged", (), json=False, plain=False
+    )  # blended is the output here
+    titles = re.findall(r"^  [A-Z].* \((\w+)\)$", capsys.readouterr().out, re.MULTILINE)
+    assert titles == ["output"]
+
+
+def test_a_mistake_that_these_numbers_hide_is_said_to_be_hidden(capsys):
+    show_mistake(
+        trace(THREE_TOKENS), "scale-by-value-width-unrooted", (), json=False, plain=False
+    )  # d_v = √d_k
+    out = " ".join(capsys.readouterr().out.split())
+    assert "These numbers do not show it there: every entry is the right one. It hides when d_v" in out
+
+
+def test_what_a_mistake_makes_of_a_problem_as_data_and_in_plain_words(capsys):
+    show_mistake(trace(THREE_TOKENS), "scale-missing", ["scaled"], json=True, plain=False)
+    record = parse_json(capsys.readouterr().out, "output")
+    assert record["mistake"]["id"] == "scale-missing"
+    assert record["fields"]["scaled"] == {
+        "right": trace(THREE_TOKENS).scaled.tolist(),
+        "wrong": trace(THREE_TOKENS).scores.tolist(),
+    }
+    show_mistake(trace(THREE_TOKENS), "scale-missing", ["scaled"], json=False, plain=True)
+    out = capsys.readouterr().out
+    assert "wrong, query 1: 2 differs, 0, 4 differs" in out
+    assert out.isascii()

@@ -17,6 +17,8 @@ WRITTEN = [
     (0.1 + 0.2, 3, "0.3", "0.30000000000000004 is 0.3 with rounding"),
     (0.9999999, 3, "1.000", "not 1"),
     (2 / 3, 0, "1", "no decimals"),
+    (0.2447, 0, "0", "none, where it is 0 without them"),
+    (-1e-9, 0, "0", "no power of ten either"),
     (-0.0, 3, "0", "no one writes minus zero"),
     (4.5398e-5, 3, "0.0000454", "not 0.000, which would be wrong"),
     (-4.5398e-5, 1, "−0.00005", "one significant digit"),

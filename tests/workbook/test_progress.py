@@ -1,6 +1,7 @@
 """Progress is never lost, doubled or overwritten, and says what is the matter when it cannot be read."""
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -141,6 +142,60 @@ def test_an_empty_file_becomes_a_progress_file(path):
     file.close()
 
 
+# --- a file that can only be read --------------------------------------------------------------------
+
+
+@pytest.fixture
+def locked(path, monkeypatch):
+    """A file with one act that may not be written, also where root, who may write everything, runs the tests."""
+    with Progress(path) as progress:
+        progress.record("scores", "q", "answer", "2 0 4")
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode, **more: mode != os.W_OK and may(path, mode, **more))
+    return path
+
+
+def test_a_file_that_can_only_be_read_is_read_and_nothing_is_made_beside_it(locked):
+    before = locked.read_bytes()
+    with Progress(locked) as progress:
+        assert progress.is_read_only
+        assert [act.text for act in progress.acts()] == ["2 0 4"]
+        with pytest.raises(FileError, match="readonly"):
+            progress.record("scores", "q", "answer")
+    assert locked.read_bytes() == before
+    assert list(locked.parent.iterdir()) == [locked]
+
+
+def test_what_another_process_has_not_yet_put_into_the_file_is_read_too(path, locked):
+    reader, writer = sqlite3.connect(path), sqlite3.connect(path)
+    reader.execute(
+        "SELECT count(*) FROM acts"
+    ).fetchone()  # keeps what is beside the file from being put into it
+    writer.execute("UPDATE acts SET text = 'later'")
+    writer.commit()
+    with Progress(locked) as progress:
+        assert [act.text for act in progress.acts()] == ["later"]
+    writer.close()
+    reader.close()
+
+
+@pytest.mark.parametrize(("name", "make", "said"), REFUSED[:-1], ids=[row[0] for row in REFUSED[:-1]])
+def test_a_file_that_cannot_be_used_is_no_better_for_being_locked(tmp_path, monkeypatch, name, make, said):
+    path = tmp_path / "my progress"
+    make(path)
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    with pytest.raises(FileError, match=said):
+        Progress(path)
+
+
+def test_an_empty_file_that_can_only_be_read_is_an_empty_log(path, monkeypatch):
+    path.parent.mkdir()
+    path.touch()
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    with Progress(path) as progress:
+        assert progress.acts() == ()
+
+
 # --- several at once -------------------------------------------------------------------------------
 
 WRITER = """
@@ -229,6 +284,29 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     write_whole(target, "after")
     assert target.read_text() == "after"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_file_has_the_rights_that_new_files_have_here(tmp_path):
+    (tmp_path / "plain").write_text("")
+    write_whole(tmp_path / "whole", "text")
+    assert (tmp_path / "whole").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_link_keeps_its_place_and_its_file_is_written(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    write_whole(tmp_path / "link", "text")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "text"
+
+
+def test_a_pipe_is_written_to_and_stays_one(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, "text")
+    assert os.read(reader, 10) == b"text"
+    os.close(reader)
+    assert pipe.is_fifo()
 
 
 def test_a_folder_that_is_not_there_is_an_error_with_its_name(tmp_path):

@@ -1,9 +1,11 @@
 """A session: what comes of every line that a learner types."""
 
 import pytest
+from hypothesis import given, settings, strategies as st
 
+from headwork.interfaces.json_text import json_text
 from headwork.workbook.course import exercises, find_exercise
-from headwork.workbook.events import Asked, Card, Event, Listed, Marked, Opened, Said
+from headwork.workbook.events import Asked, Card, Event, Explained, Listed, Marked, Opened, Said
 from headwork.workbook.progress import Progress
 from headwork.workbook.session import Session
 from headwork.workbook.standing import standing
@@ -183,12 +185,79 @@ def test_looking_at_the_solution_afterwards_is_not_held_against_anybody(progress
     assert not standing(find_exercise("blend"), progress.acts()).solved
 
 
-def test_why_says_what_may_be_behind_a_table_of_numbers(progress):
+DIVIDED_BY_4 = "0.5 0 1; 0 0.5 0; 0 1 0"  # the scaled scores, with d_k in place of its root
+
+
+def test_why_explains_a_table_of_numbers(progress):
     learner = Learner(progress, "scaling")
     learner.types("2", "why")
     assert "there is none here" in learner.said("note")
-    learner.types("0.5 0 1; 0 0.5 0; 0 1 0", "why")  # the scores divided by d_k = 4
-    assert "d_k" in learner.said("why")
+    learner.types(DIVIDED_BY_4)
+    learner.types("why")
+    (explained,) = learner.seen
+    assert isinstance(explained, Explained)
+    assert explained.found.mistakes[0] == ("scale-d-k-instead-of-sqrt",)
+    assert explained.found.example.says.startswith("For example row 1, column 1: s₁₁ = 2 / √4 = 1.")
+    assert explained.to_dict()["event"] == "why"
+
+
+def test_why_is_still_there_in_the_next_session(progress):
+    Learner(progress, "scaling").types("2", DIVIDED_BY_4)
+    learner = Learner(progress)
+    learner.types("why")
+    assert learner.saw(Explained)
+
+
+def test_why_of_a_number_says_what_is_known_of_it(progress):
+    learner = Learner(progress, "scaling")
+    learner.types("4", "why")
+    assert "4 is d_k" in learner.said("why")
+    learner.types("77", "why")
+    assert "Nothing is known about this number" in learner.said("why")
+    learner.types("2")
+    learner.types("back", "why")
+    assert "nothing in it that is not right" in learner.said("note")
+
+
+def test_a_wrong_answer_has_its_explanation_and_what_follows_from_it_has_none(progress):
+    learner = Learner(progress, "causal")
+    learner.types("1 -inf -inf; 0 2 -inf; 0 2 0")  # 2 where 1 is right; from there e²/(1 + e²) = 0.881
+    assert learner.seen[0].judged.explanation.step == "masked"
+    learner.types("skip", "1 0 0; 0.119 0.881 0; 0.107 0.787 0.107")
+    judged = next(event.judged for event in learner.seen if isinstance(event, Marked))
+    assert (judged.verdict, judged.explanation) == ("follows", None)
+
+
+SAME = [
+    # exercise, first answer, then, whether these are the same numbers
+    ("scaling", "4", "4.0", True),
+    ("scaling", "4", "16", False),
+    ("scaling", "1/2", "0.5", True),
+    ("softmax", "1 0 2", "1 0 2", True),
+    ("softmax", "1 0 2", "1; 0; 2", None),  # cannot be read as a row
+    ("softmax", "1 0 2", "1 0 -inf", False),
+    ("softmax", "2.718 1 _", "2.718 1 _", False),  # not wrong, as one is still to come
+]
+
+
+@pytest.mark.parametrize(("exercise", "first", "then", "again"), SAME)
+def test_the_same_wrong_numbers_are_known_again_however_they_are_written(
+    progress, exercise, first, then, again
+):
+    learner = Learner(progress, exercise)
+    learner.types(first)
+    assert [event.again for event in learner.seen if isinstance(event, Marked)] == [False]
+    learner.types("hint", then)
+    marked = [event.again for event in learner.seen if isinstance(event, Marked)]
+    assert marked == ([] if again is None else [again])
+
+
+def test_right_numbers_are_never_the_same_wrong_ones(progress):
+    learner = Learner(progress, "softmax")
+    learner.types("1 0 2", "2.718 1 7.389", "back", "2.718 1 7.389")
+    assert not next(
+        event.again for event in learner.seen if isinstance(event, Marked) and event.judged.is_done
+    )
 
 
 def test_skip_and_back_move_and_lose_nothing(progress):
@@ -325,3 +394,21 @@ def test_the_list_says_what_is_done_begun_and_not_yet(progress):
     assert (states["softmax"], states["blend"], states["scores"]) == ("done", "begun", "not yet")
     rows = listed.to_dict()["sets"][0]["exercises"]
     assert [row["state"] for row in rows[-2:]] == ["not here yet"] * 2
+
+
+ANYTHING = st.one_of(
+    st.sampled_from(
+        [*WORDS, "", "y", "n", *RIGHT.values(), "1 0 2", "0.5 0 1; 0 0.5 0; 0 1 0", "1 _ _", "-inf"]
+    ),
+    st.text(max_size=12),
+)
+
+
+@given(exercise=st.sampled_from([each.id for each in exercises()]), lines=st.lists(ANYTHING, max_size=12))
+@settings(max_examples=25)
+def test_whatever_is_typed_there_is_an_answer_and_it_is_data(exercise, lines):
+    with Progress(None) as progress:
+        learner = Learner(progress, exercise)
+        for line in lines:
+            for event in learner.types(line):
+                json_text(event)

@@ -32,6 +32,7 @@ ROW_NAMES = {
     "H": "head",
     "Hkv": "head",
 }
+COUNTED = "Places count from 1 on the command line, from 0 in JSON and Python."
 Index = tuple[Any, ...]  # whole numbers; lists of them for several rows
 # why a step may be absent from a problem's trace, by what it would need
 NEEDS = {
@@ -190,18 +191,15 @@ class _Sheet:
         names = [
             ROW_NAMES.get(axis, axis) for axis in (*("B",) * (len(self.shape) - len(self.axes)), *self.axes)
         ][:wanted]
-        if len(index) != wanted or not all(
-            isinstance(i, int | np.integer) and not isinstance(i, bool) for i in index
-        ):
-            raise AnswerError(
-                f"{key} is {where!r}; whole numbers for [{', '.join(names)}] of {self.step} were expected, "
-                f"counted from 0."
-            )
+        if not all(isinstance(i, int | np.integer) and not isinstance(i, bool) and i >= 0 for i in index):
+            raise AnswerError(f"{key} is {repr(where)[:60]}; a place was expected, not below 0. {COUNTED}")
+        if len(index) != wanted:
+            numbers = f"{wanted} number{'s' if wanted > 1 else ''}, [{', '.join(names)}]"
+            raise AnswerError(f"{key} of {self.step} takes {numbers}; {len(index)} came. {COUNTED}")
         for i, size, name in zip(index, self.shape, names, strict=False):
             if not 0 <= i < size:
                 raise AnswerError(
-                    f"{self.step} is {size_words(self.shape)}: it has no {name} {i + 1} "
-                    f"(index {i}, counted from 0)."
+                    f"{self.step} is {size_words(self.shape)}: it has no {_ordinal(i + 1)} {name}. {COUNTED}"
                 )
         return tuple(int(i) for i in index)
 
@@ -326,6 +324,12 @@ def _fits(read: tuple[int, ...], wanted: tuple[int, ...], is_row_quantity: bool)
         return False
     under_each_other = len(read) == 2 and len(wanted) > 2 and read[-1] == wanted[-1]
     return under_each_other or (is_row_quantity and len(slim_read) == 1)
+
+
+def _ordinal(number: int) -> str:
+    """ "4th": where it stands, whatever it is counted from."""
+    ends = {1: "st", 2: "nd", 3: "rd"} if number % 100 not in (11, 12, 13) else {}
+    return f"{number}{ends.get(number % 10, 'th')}"
 
 
 def size_words(shape: tuple[int, ...]) -> str:

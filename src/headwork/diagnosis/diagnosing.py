@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..arrays import DTYPES, Array
 from ..errors import AnswerError
-from ..mechanism.fields import FIELDS, axes_of, canonical, field_named
+from ..mechanism.fields import FIELDS, axes_of, canonical, field_named, in_kind
 from ..mechanism.resuming import resumed
 from ..mechanism.sampling import sample
 from ..mechanism.steps import STEPS
@@ -18,25 +19,32 @@ from ..mechanism.tracing import Trace, run, seeds, trace
 from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
 from .answers import Answer, check_step, floats, read_answers
+from .apart import Apart, tell_apart
 from .consequences import Consequences
 from .following import OwnWork
-from .large import by_rows_if_many, explanations, is_large, is_wide, large_explanations, large_target
-from .places import entry_words
+from .large import by_rows_if_many, explanations, is_large, is_wide, large_explanations
+from .looking import Looking
+from .parting import Parting, parting
+from .places import entry_words, seen_index
 from .plan import RIGHT, Hypothesis
+from .pooling import pooled
 from .remembering import remembered
 from .rounding import half_unit
 from .search import Finding, known_consequences
 from .shifting import SUMS, unshifted, unshifted_rows
 from .slips import Slip, find_slips
 from .target import Target
-from .tolerance import Precision, array_precision, asked_precision, in_float64, typed_precision
-from .verdicts import FLOAT_NOISE, SHORT, judge
+from .tolerance import Precision, array_dtype, array_precision, asked_precision, in_float64, precision_of
+from .verdicts import FLOAT_NOISE, SHORT, judge, short_note
 from .wording import describe, finding_sentence
 
 MOST_SHOWN = 100_000  # entries that are listed one by one
+MOST_OF_LARGE = 1_000  # of an answer to a large problem
+ANOTHER_STEP = "another-step"  # a slip: the right numbers in the wrong place
 ROUNDED_SHARE = 0.25  # of the entries: rounding spares short decimals and zeros, but not three in four
 # what to believe first
 BEST = ("right", "rounding", "convention", "mistake", "slip", "consistent", "unexplained", "invalid")
+MORE_DIGITS = "The last digits are off: keep more digits on the way, and round at the end."
 NOT_FINITE = (
     "None of these numbers is finite. Something overflowed, or 0 was divided by 0; "
     "numbers that are not there cannot tell what."
@@ -49,12 +57,12 @@ class Diagnosis:
     """What is behind one step's numbers.
 
     Fields
-    problem   the problem that was worked
+    problem   the problem that was worked, from somebody's own earlier numbers where it goes on from them
     step      the step that was answered
     verdict   one of VERDICTS; "mistake" is named, "consistent" is not sure
     findings  the explanations with the fewest mistakes, the best evidence first
     slips     hints about single entries, alone or after `after`, a mistake that explains the rest
-    wrong     the entries that differ from the right ones, counted from 0
+    wrong     the entries that differ from the right ones, counted from 0, as people see that step
     sentence  one sentence for a person
     assumed   how exact the numbers were taken to be, and why
     follows   the numbers are not the right ones, but follow from the answer to an earlier step
@@ -82,13 +90,33 @@ class Diagnosis:
 
     @property
     def hint(self) -> str:
-        """Where to look, without saying what is wrong there; empty where nothing was found."""
-        if self.findings:
-            return f"look again at this step: {_first_step(self.findings[0].readings[0])}."
-        if self.slips:
-            entries = dict.fromkeys(entry for slip in self.slips for entry in slip.entries)
-            return f"look again at {'; '.join(entry_words(self.problem, self.step, e) for e in entries)}."
-        return ""
+        """Where to look, without saying what is wrong there; "" where nothing was found."""
+        if self.verdict in ("convention", "rounding"):
+            return self.sentence if self.verdict == "convention" else MORE_DIGITS
+        if any(slip.kind == ANOTHER_STEP for slip in self.slips):
+            return "Look again at what is asked: these may be the numbers of another step."
+        if self.findings or self.after:
+            rule = self.findings[0].readings[0] if self.findings else self.after
+            start = f" Start with {self.example.where}." if self.example else ""
+            return f"Look again at this step: {_first_step(rule)}.{start}"
+        places = dict.fromkeys(entry for slip in self.slips for entry in slip.entries)
+        where = "; ".join(entry_words(self.problem, self.step, place) for place in places)
+        return f"Look again at {where}." if where else ""
+
+    @cached_property
+    def example(self) -> Parting | None:
+        """One entry with its arithmetic, where the first explanation and the right way part."""
+        if not self.findings or not self.wrong or self.findings[0].is_narrow or is_large(self.problem):
+            return None
+        first = self.findings[0]
+        theta = first.theta_of(first.readings[0])
+        return parting(self.problem, self.step, first.readings[0], theta, first.values, self.wrong)
+
+    @cached_property
+    def apart(self) -> Apart | None:
+        """What tells the explanations apart, worked out when it is asked for; None where there is but one."""
+        readings = [reading for finding in self.findings for reading in finding.readings]
+        return tell_apart(self.problem, readings, self.step) if len(readings) > 1 else None
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the problem, as plain data."""
@@ -96,14 +124,20 @@ class Diagnosis:
             "step": self.step,
             "verdict": self.verdict,
             "mistakes": [finding_dict(self.problem, finding) for finding in self.findings],
-            "slips": [{"kind": slip.kind, "entries": slip.entries, "says": slip.says} for slip in self.slips],
+            "slips": [self._slip_dict(slip) for slip in self.slips],
             "after": [mistake.id for mistake in self.after],
             "wrong": self.wrong,
+            "hint": self.hint,
             "sentence": self.sentence,
+            "example": self.example and self.example.to_dict(),
             "assumed": self.assumed,
             "follows": self.follows,
             **({"steps": [step.to_dict() for step in self.steps]} if self.steps else {}),
         }
+
+    def _slip_dict(self, slip: Slip) -> dict[str, Any]:
+        entries = [seen_index(self.problem, self.step, entry) for entry in slip.entries]
+        return {"kind": slip.kind, "entries": entries, "says": slip.says}
 
 
 def _first_step(hypothesis: Hypothesis) -> str:
@@ -124,6 +158,7 @@ def finding_dict(problem: Problem, finding: Finding) -> dict[str, Any]:
         "convention": finding.is_convention,
         "bits": round(finding.bits, 1),
         "theta": finding.theta,
+        "thetas": [finding.theta_of(reading) for reading in finding.readings],
         "sentence": finding_sentence(problem, finding),
     }
 
@@ -159,9 +194,9 @@ def diagnose(problem: Problem, values: Any, step: str = "output", digits: int | 
         answers = read_answers(work, values if several else {step: values})
     except AnswerError as error:
         return Diagnosis(problem, step, "invalid", (), (), RIGHT, (), str(error), "")
-    diagnoses = _in_order(problem, answers, digits)
+    diagnoses = diagnose_answers(problem, answers, digits)
     first = next((each for each in diagnoses if each.verdict != "right"), diagnoses[-1])
-    return replace(first, steps=tuple(diagnoses)) if several else first
+    return replace(first, steps=diagnoses) if several else first
 
 
 def diagnose_array(problem: Problem, values: Any, step: str, digits: int | None) -> Diagnosis:
@@ -180,36 +215,74 @@ def diagnose_array(problem: Problem, values: Any, step: str, digits: int | None)
     kinds = (problem.dtype.name, array.dtype.name)
     precision = array_precision(array.astype(np.float64), max(kinds, key=list(DTYPES).index))
     precision = precision if digits is None else asked_precision(digits)
-    target = large_target(problem, step, canonical(problem, step, array.astype(np.float64)), precision)
+    looking = Looking(problem, step, canonical(problem, step, array.astype(np.float64)), precision)
+    target = looking.until_off()
+    found = (
+        None
+        if target.is_right
+        else _explained(target, precision.why, large_explanations(target, looking.own_tolerance))
+    )
+    if found is not None:
+        return found
+    target = looking.to_the_end()
     if target.is_right:
         return _result(target, "right", precision.why, "This is right.")
-    found = _explained(target, precision.why, large_explanations(target))
-    return found or _result(target, "unexplained", precision.why, _unexplained(target))
+    return _result(target, "unexplained", precision.why, _unexplained(target))
 
 
-def _in_order(problem: Problem, answers: Sequence[Answer], digits: int | None) -> list[Diagnosis]:
+def diagnose_answers(
+    problem: Problem, answers: Sequence[Answer], digits: int | None
+) -> tuple[Diagnosis, ...]:
     """Each step's diagnosis: what it adds to what it inherits from somebody's own earlier steps."""
     own = OwnWork(problem, worked(problem).fields)
-    source, diagnoses = "", []
+    diagnoses: list[Diagnosis] = []
+    standing: list[Problem] = []
+    before = ""
     for answer in answers:
-        found = _after(problem, own, source, answer, digits)
+        found = _after(problem, own, before, answer, digits)
         own.known |= found.problem.known or {}  # which maximum they subtracted
+        standing.append(own.standing)
         own.add(answer, worked(found.problem)[answer.step], precision_of(problem, answer, digits))
-        source = answer.step if source or found.verdict != "right" else ""
-        diagnoses.append(replace(found, problem=problem))
-    return diagnoses
+        before = answer.step
+        diagnoses.append(found)
+    return tuple(_told_by_all(diagnoses, standing, answers, digits))
 
 
-def _after(problem: Problem, own: OwnWork, source: str, answer: Answer, digits: int | None) -> Diagnosis:
-    """What a step adds, if an earlier one was not right; else what is behind it at all."""
+def _after(problem: Problem, own: OwnWork, before: str, answer: Answer, digits: int | None) -> Diagnosis:
+    """What a step adds to the steps before it; what is behind it at all where they explain it no better."""
     found = _in_some_way(problem, answer, digits)
-    if found.verdict == "right" or not source:
+    if found.verdict == "right" or not before:
         return found
     added = _in_some_way(resumed(problem, own.known), answer, digits)
     if added.verdict == "right":
-        says = f"This follows from your own {field_named(source).title}."
+        says = f"This follows from your own {field_named(before).title}."
         return replace(added, follows=True, sentence=says)
     return min(added, found, key=_doubt)
+
+
+def _told_by_all(
+    diagnoses: list[Diagnosis], standing: Sequence[Problem], answers: Sequence[Answer], digits: int | None
+) -> list[Diagnosis]:
+    """The first step that is not right, with the evidence of the steps after it.
+
+    standing  the problem as it stood before each answer
+    """
+    at = next((index for index, each in enumerate(diagnoses) if each.verdict != "right"), len(diagnoses))
+    later = list(zip(standing, answers, strict=True))[at + 1 :]
+    if not later or is_large(standing[0]):
+        return diagnoses
+    first = diagnoses[at]
+    if not first.findings or first.findings[0].is_narrow:
+        return diagnoses
+    targets = [target_of(each, answer, precision_of(each, answer, digits)) for each, answer in later]
+    told = [pooled(first.problem, finding, targets) for finding in first.findings]
+    findings = tuple(sorted((each for each in told if each is not None), key=lambda each: -each.bits))
+    if findings:
+        verdict = _verdict(findings)
+        slips = first.slips if verdict == "consistent" else ()
+        sentence = _sentence(first.problem, findings[0], slips)
+        diagnoses[at] = replace(first, findings=findings, verdict=verdict, slips=slips, sentence=sentence)
+    return diagnoses
 
 
 def _in_some_way(problem: Problem, answer: Answer, digits: int | None) -> Diagnosis:
@@ -264,8 +337,7 @@ def diagnose_answer(problem: Problem, answer: Answer, digits: int | None) -> Dia
     target = target_of(problem, answer, precision)
     is_short = target.given.sum() < answer.given.sum()
     if is_short and target.is_right:
-        says = f"Right so far: give {precision.digits} digits after the point."
-        return _result(target, "rounding", precision.why, says)
+        return _result(target, "rounding", precision.why, short_note(precision.digits or 0))
     is_array = digits is None and answer.dtype is not None and precision.digits is not None
     exact = _as_computed(problem, answer, target) if is_array else None
     return exact or diagnose_target(target, precision.why)
@@ -285,21 +357,6 @@ def _as_computed(problem: Problem, answer: Answer, rounded: Target) -> Diagnosis
     target = target_of(problem, answer, Precision(None, dtype, why))
     found = None if target.is_right else _explained(target, why, explanations(target))
     return None if found is not None and found.verdict == "rounding" and rounded.is_right else found
-
-
-def precision_of(problem: Problem, answer: Answer, digits: int | None) -> Precision:
-    """How precisely an answer is judged: as asked, else as it was written, or by the coarser arithmetic."""
-    if digits is not None:
-        return asked_precision(digits)
-    if answer.dtype is None:
-        return typed_precision()
-    return array_precision(answer.values, array_dtype(problem, answer))
-
-
-def array_dtype(problem: Problem, answer: Answer) -> str:
-    """The coarser arithmetic of the problem's and the answer's."""
-    names = list(DTYPES)
-    return names[max(names.index(problem.dtype.name), names.index(answer.dtype or "float64"))]
 
 
 def target_of(problem: Problem, answer: Answer, precision: Precision) -> Target:
@@ -364,13 +421,16 @@ def _explained(target: Target, assumed: str, findings: Sequence[Finding]) -> Dia
     if best[0].is_narrow:
         what = describe(target.problem, best[0].readings[0], best[0].theta)
         return _result(target, "rounding", assumed, f"This is right but for rounding: you {what}.", best)
-    verdict, sentence = _verdict(best), finding_sentence(target.problem, best[0])
+    verdict = _verdict(best)
     slips = (
         find_slips(target, run_wrong(target.problem, RIGHT), target.right) if verdict == "consistent" else ()
     )
-    if slips:
-        sentence = f"{sentence} Or a slip: {slips[0].says}."
-    return _result(target, verdict, assumed, sentence, best, slips)
+    return _result(target, verdict, assumed, _sentence(target.problem, best[0], slips), best, slips)
+
+
+def _sentence(problem: Problem, finding: Finding, slips: Sequence[Slip]) -> str:
+    sentence = finding_sentence(problem, finding)
+    return f"{sentence} Or a slip: {slips[0].says}." if slips else sentence
 
 
 def _rounded(target: Target, assumed: str) -> Diagnosis | None:
@@ -390,7 +450,7 @@ def _coarse(target: Target, assumed: str) -> Diagnosis | None:
 
     Rounding reaches many entries: a few that are off in an array that is otherwise exact are no rounding.
     """
-    off = target.given & ~target.same(target.right, target.tolerance)
+    off = _wrong(target)
     if target.digits is not None or off.sum() < ROUNDED_SHARE * target.given.sum():
         return None
     names = list(DTYPES)[list(DTYPES).index(target.problem.dtype.name) + 1 :]
@@ -416,7 +476,7 @@ def _other_step(target: Target, assumed: str) -> Diagnosis | None:
             says = (
                 f"These are the {field_named(name).title}; the {field_named(target.step).title} were asked."
             )
-            slip = Slip("another-step", wrong_entries(target), says)
+            slip = Slip(ANOTHER_STEP, tuple(map(tuple, np.argwhere(_wrong(target)).tolist())), says)
             return _result(target, "slip", assumed, says, slips=(slip,))
     return None
 
@@ -448,9 +508,15 @@ def _result(
 
 
 def wrong_entries(target: Target) -> tuple[tuple[int, ...], ...]:
-    """The given entries that are not right, as canonical indices; of a large answer the first ones."""
-    wrong = np.argwhere(target.given & ~target.same(target.right, target.tolerance))
-    return tuple(map(tuple, wrong[:MOST_SHOWN].tolist()))
+    """The given entries that are not right, as people see the step; of a large answer the first ones."""
+    wrong = in_kind(target.problem, target.step, _wrong(target))
+    most = MOST_OF_LARGE if is_large(target.problem) else MOST_SHOWN
+    places = np.unravel_index(np.flatnonzero(wrong)[:most], wrong.shape)
+    return tuple(zip(*(axis.tolist() for axis in places), strict=True))
+
+
+def _wrong(target: Target) -> Array:
+    return target.given & ~target.same(target.right, target.tolerance)
 
 
 # --- slips, alone or after one mistake ------------------------------------------------------------
@@ -493,13 +559,10 @@ def _slip_sentence(target: Target, after: Hypothesis, slips: tuple[Slip, ...]) -
 
 
 def _unexplained(target: Target) -> str:
-    """How many entries are not right, and that no reason was found."""
-    given = int(target.given.sum())
-    wrong = int((target.given & ~target.same(target.right, target.tolerance)).sum())
-    if given == 1:
-        nothing = "nothing in the catalogue gives this number: no mistake, and no two together"
-        return f"This entry is not right, and {nothing}."
+    """That no reason was found, and what was looked for."""
+    if target.given.sum() == 1:
+        return "This number is not right, and nothing in the catalogue gives it: no mistake, no two together."
     return (
-        f"{wrong} of {given} entries {'is' if wrong == 1 else 'are'} not right, and nothing in the catalogue "
-        f"gives these numbers: no mistake, no two together, and no slip in a few entries."
+        "These numbers are not right, and nothing in the catalogue gives them: no mistake, no two together, "
+        "and no slip in a few entries."
     )

@@ -14,6 +14,7 @@ from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
 from .consequences import asked_steps
 from .distinct import NOT_ASKED, Numbers, differs
+from .plan import Hypothesis
 from .reach import FINAL
 from .wording import SIZE, number, size_values
 
@@ -55,7 +56,7 @@ def _what_happens(made: Numbers, step: str, mistake: Mistake, digits: int | None
     if _differ(right[final], wrong[final]):
         gap = np.where(np.isfinite(right[final]), np.abs(right[final] - wrong[final]), 0).max()
         return [f"it changes the {title} by {gap:.1g} at most, too little {_precision(digits)}"]
-    changed = [name for name in _written(made) if name not in ROWS and _both_differ(right, wrong, name)]
+    changed = [name for name in _written(made.exact) if name not in ROWS and _both_differ(right, wrong, name)]
     return (
         [f"it changes the {field_named(changed[-1]).title} and still gives the same {title}"]
         if changed
@@ -63,9 +64,9 @@ def _what_happens(made: Numbers, step: str, mistake: Mistake, digits: int | None
     )
 
 
-def _written(made: Numbers) -> list[str]:
+def _written(exact: Problem) -> list[str]:
     """The fields that the problem's own steps write, in order."""
-    asked = asked_steps(made.exact)
+    asked = asked_steps(exact)
     return [name for step in STEPS if step.name in asked for name in step.writes]
 
 
@@ -75,10 +76,10 @@ def _precision(digits: int | None) -> str:
     return f"to be sure at {digits} decimal{'' if digits == 1 else 's'}"
 
 
-def other_step(made: Numbers, step: str, pairs: Sequence[tuple[Mistake, Mistake]]) -> str:
+def other_step(exact: Problem, step: str, pairs: Sequence[tuple[Hypothesis, Hypothesis]]) -> str:
     """The step nearest to `step` where each of these pairs differs; "" where there is none."""
-    given = {mistake: run_wrong(made.exact, (mistake,)) for pair in pairs for mistake in pair}
-    for name in (name for name in reversed(_written(made)) if name not in (step, *NOT_ASKED)):
+    given = {each: run_wrong(exact, each) for pair in pairs for each in pair}
+    for name in (name for name in reversed(_written(exact)) if name not in (step, *NOT_ASKED)):
         if all(_both_differ(given[a], given[b], name) for a, b in pairs):
             return name
     return ""

@@ -1,95 +1,56 @@
-"""Diagnose answers to large problems in about the time and memory of working the problem out.
+"""Explain answers to large problems in about the time and memory of working the problem out.
 
-The right result is worked out block by block of rows, and only the asked step is kept. Mistakes are tried
-on a few rows, those that are farthest off among them; what a mistake must see all rows for is tried on
-one head. What survives is confirmed on every row.
+Whatever explains an answer explains its worst row in one head, so every rule is first tried there
+(glance.py): that costs next to nothing and leaves few. Those are tried on a few rows of all heads, and
+what is still left is confirmed on every row.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from ..arrays import Array
-from ..mechanism.fields import canonical_axes
-from ..mechanism.sampling import sample, single_head
-from ..mechanism.tracing import run, seeds
-from ..mistakes.mistake import Mistake
-from ..mistakes.wrong_run import run_wrong
+from ..mechanism.sampling import in_heads, one_head, sample
+from ..mistakes.wrong_run import can_be_made
 from ..problem import Problem
-from .plan import Hypothesis
+from .consequences import consequences_of
+from .cutting import cut, head_index, heads_of, is_apart, rows_of, telling_rows
+from .families import solve
+from .freedom import bits_of
+from .glance import Glance
+from .looking import blocks
+from .parts import consequence, makeable, own_step
+from .plan import RIGHT, Hypothesis
 from .reach import FINAL
+from .rounding import half_unit
 from .search import (
+    FEWEST_BITS,
     MOST_ENTRIES,
     PAIRS,
     Finding,
     applicable,
-    bits_of,
+    found_among,
     joint_explanations,
-    makeable,
+    needed,
     simple_explanations,
+    solved_findings,
 )
 from .target import Target
-from .tolerance import Precision, in_float64
+from .tolerance import largest
 
 LARGE = 2_000_000  # entries of the score matrix from which on a problem is not kept whole
-BLOCK = 500_000  # entries of the score matrix that are worked out at a time: it stays in the cache
-WORST, SPREAD = 2, 2  # rows that are tried: those farthest off, and some at equal distances
+WIDE = 256.0  # times the error of the right result: what a rule may be off before its own error is known
+NARROW = 1e-5  # of the largest number: what the order of a sum changes in arithmetic of few bits
 
 
 def is_large(problem: Problem) -> bool:
     """Whether the score matrix is too large to keep every step."""
     return math.prod(problem.matrix_shape) > LARGE
-
-
-def blocks(problem: Problem) -> Iterator[Array]:
-    """The numbers of the queries, as many at a time as a block holds."""
-    count = max(1, BLOCK * problem.Tq // max(math.prod(problem.matrix_shape), 1))
-    for start in range(0, problem.Tq, count):
-        yield np.arange(start, min(start + count, problem.Tq))
-
-
-def large_target(problem: Problem, step: str, values: Array, precision: Precision) -> Target:
-    """What is to be explained, the right result worked out block by block; `values` in canonical shape."""
-    exact = in_float64(problem)
-    rights, tolerances = [], []
-    for rows in blocks(problem):
-        part = sample(exact, rows)
-        fields = run(part, seeds(part))
-        rights.append(fields[step])
-        tolerances.append(np.broadcast_to(precision.tolerances(part, fields)[step], fields[step].shape))
-    right = np.concatenate(rights, axis=-2)
-    if precision.digits is None:  # one number for the whole case
-        tolerance = np.broadcast_to(max(float(each.max(initial=0.0)) for each in tolerances), right.shape)
-    else:
-        tolerance = np.concatenate(tolerances, axis=-2)
-    given = np.broadcast_to(True, right.shape)
-    return Target(problem, step, values, given, right, lambda *_: tolerance, tolerance, precision.digits)
-
-
-def large_explanations(target: Target) -> tuple[Finding, ...]:
-    """The findings that survive on every row: rules that keep to a query's row, else those that mix rows."""
-    return (
-        _by_rows(target, simple_explanations)
-        or _mixing_explanations(target)
-        or _by_rows(target, joint_explanations)
-    )
-
-
-def _mixing_explanations(target: Target) -> tuple[Finding, ...]:
-    """Rules that must see all rows, or solve another problem: one after the other."""
-    part = rows_of(target, telling_rows(target))
-    mixing = tuple(
-        m for m in makeable(target.problem, target.step) if m.mixes_queries or m.rewrite is not None
-    )
-    return tuple(
-        Finding(((mistake,),), part.values, bits_of(part) - math.log2(len(mixing)))
-        for mistake in mixing
-        if mistake.parameter is None and not mistake.narrow and _mixes_to(target, mistake)
-    )
 
 
 def is_wide(target: Target) -> bool:
@@ -110,64 +71,169 @@ def by_rows_if_many(target: Target) -> tuple[Finding, ...]:
     count = len(applicable(target.problem, target.step))
     if count**PAIRS * target.values.size <= MOST_ENTRIES or target.problem.rows is not None:
         return joint_explanations(target)
-    return _by_rows(target, joint_explanations)
+    return _confirmed(target, joint_explanations(rows_of(target, telling_rows(target))))
 
 
-def _by_rows(target: Target, search: Callable[[Target], tuple[Finding, ...]]) -> tuple[Finding, ...]:
-    """What a search finds on the telling rows, and every row confirms."""
-    found = search(rows_of(target, telling_rows(target)))
-    return tuple(each for finding in found if (each := _confirmed(target, finding)) is not None)
+Own = Callable[
+    [Array, Array | None], float
+]  # the tolerance around what a rule gives, by that and what went into the softmax
 
 
-def telling_rows(target: Target) -> Array:
-    """The rows that are farthest off, and some others."""
-    with np.errstate(invalid="ignore"):  # a symbol where a number is due is as far off as can be
-        off = np.nan_to_num(np.abs(target.values - target.right), nan=np.inf, posinf=np.inf)
-    axes = tuple(axis for axis in range(off.ndim) if axis != off.ndim - 2)
-    worst = np.argsort(-off.max(axis=axes))[:WORST]
-    even = np.linspace(0, target.problem.Tq - 1, SPREAD, dtype=np.int64)
-    return np.unique(np.concatenate([worst, even]))
+def large_explanations(target: Target, own: Own | None = None) -> tuple[Finding, ...]:
+    """The findings that survive on every row, of the simplest kind that there is.
+
+    own  the tolerance of a hypothesis; None: the right result's
+    """
+    search = _Search(target, own)
+    kinds = (search.singles, search.narrow, search.numbers, search.mixing, search.pairs)
+    return next((found for kind in kinds if (found := _confirmed(target, kind(), own))), ())
 
 
-def rows_of(target: Target, rows: Array) -> Target:
-    """The same target with a few rows of problem and answer, judged by the right result's tolerance."""
-    cut = {name: getattr(target, name)[..., rows, :] for name in ("values", "given", "right", "tolerance")}
-    return replace(target, problem=sample(target.problem, rows), slack=lambda *_: cut["tolerance"], **cut)
+class _Search:
+    """What explains a few rows of an answer."""
+
+    def __init__(self, target: Target, own: Own | None) -> None:
+        self.target = target
+        self.own = own
+        half = 0.0 if target.digits is None else half_unit(target.digits)
+        self.error = 0.0 if own is None else own(target.values, None) - half  # a rule must be as large
+        self.glance = Glance(target, WIDE * self.error)
+        self.every = makeable(target.problem, target.step)
+        self.by_row = tuple(m for m in self.every if not m.mixes_queries and m.rewrite is None)
+        self.plain = tuple(m for m in self.by_row if m.parameter is None and not m.narrow)
+
+    @cached_property
+    def rows(self) -> Target:
+        rows, own = rows_of(self.target, telling_rows(self.target)), self.own
+        return rows if own is None else _with_slack(rows, own)
+
+    def singles(self) -> tuple[Finding, ...]:
+        """One mistake."""
+        return self._found([(mistake,) for mistake in self.plain])
+
+    def narrow(self) -> tuple[Finding, ...]:
+        """Arithmetic in fewer bits, where the numbers are an array's."""
+        if self.target.digits is not None:
+            return ()
+        ways = [(m,) for m in self.by_row if m.parameter is None and m.narrow]
+        return self._found(ways, NARROW * largest(self.target.values))
+
+    def numbers(self) -> tuple[Finding, ...]:
+        """A rule with a number that the answer reveals."""
+        rules = [mistake for mistake in self.by_row if mistake.parameter is not None]
+        likely = [rule for rule in rules if solve(self.glance.place((rule,)), rule)]
+        return solved_findings(self.rows, likely, len(rules))
+
+    def mixing(self) -> tuple[Finding, ...]:
+        """Rules that must see all rows, or that solve another problem."""
+        rules = [m for m in self.every if m not in self.by_row and m.parameter is None and not m.narrow]
+        likely = [mistake for mistake in rules if self.glance.mixes_to(mistake)]
+        return tuple(
+            Finding(
+                ((mistake,),),
+                self.rows.values,
+                bits_of(self.rows) - math.log2(len(rules)),
+                needed=needed(self.rows),
+            )
+            for mistake in likely
+        )
+
+    def pairs(self) -> tuple[Finding, ...]:
+        """Two mistakes, neither of which mixes queries."""
+        count = len(self.plain)
+        if count**PAIRS * self.rows.values.size <= MOST_ENTRIES:
+            return joint_explanations(self.rows)
+        found = self._on_rows(self.glance.pairs(self.plain), count * (count - 1) // 2)
+        return tuple(finding for finding in found if finding.bits >= FEWEST_BITS[PAIRS])
+
+    def _found(self, hypotheses: Sequence[Hypothesis], extra: float = 0.0) -> tuple[Finding, ...]:
+        return self._on_rows(self.glance.survivors(hypotheses, extra), len(hypotheses))
+
+    def _on_rows(self, likely: Sequence[Hypothesis], tried: int) -> tuple[Finding, ...]:
+        """Of hypotheses of one size that give the worst row, those that give all rows that are tried."""
+        if not likely:
+            return ()
+        made = consequences_of(self.rows.problem, self.target.step, (RIGHT, *likely))
+        rows = replace(self.rows, tolerance=self.rows.tolerance + WIDE * self.error)  # its own decides
+        return found_among(rows, made, len(likely[0]), tried)
 
 
-def _confirmed(target: Target, finding: Finding) -> Finding | None:
-    """The finding with those of its readings that hold on every row."""
-    readings = tuple(reading for reading in finding.readings if _holds(target, reading, finding.theta))
-    return replace(finding, readings=readings) if readings else None
-
-
-def _holds(target: Target, hypothesis: Hypothesis, theta: float | None) -> bool:
+def _with_slack(target: Target, own: Own) -> Target:
     field = FINAL.get(target.step, target.step)
-    for rows in blocks(target.problem):
-        part = rows_of(target, rows)
-        made = run_wrong(part.problem, hypothesis, theta)[field]
-        if not part.matches(made, part.tolerance):
+    return replace(target, slack=lambda _, fields: np.array(own(fields[field], fields.get("logits"))))
+
+
+# --- every row ------------------------------------------------------------------------------------
+
+
+def _confirmed(target: Target, findings: Iterable[Finding], own: Own | None = None) -> tuple[Finding, ...]:
+    """The findings with those of their readings that hold on every row."""
+    confirmed = []
+    for finding in findings:
+        held = tuple(each for each in finding.readings if _holds(target, each, finding.theta_of(each), own))
+        confirmed += [replace(finding, readings=held)] if held else []
+    return tuple(confirmed)
+
+
+def _holds(target: Target, hypothesis: Hypothesis, theta: float | None, own: Own | None) -> bool:
+    for part, made, logits in _pieces(target, hypothesis, theta):
+        if made is None or made.size != part.values.size:
+            return False
+        tolerance = part.tolerance if own is None else np.array(own(made, logits))
+        if not part.matches(made.reshape(part.values.shape), tolerance):
             return False
     return True
 
 
-def _mixes_to(target: Target, mistake: Mistake) -> bool:
-    """Whether a rule that mixes queries gives the answer: first on one head, where they can be told apart."""
-    problem, field = target.problem, FINAL.get(target.step, target.step)
-    if problem.query is not None and not problem.packed and canonical_axes(problem, target.step)[0] == "H":
-        batch = (0,) * len(problem.batch)
-        where = (*batch, slice(0, 1))
-        cut = {name: getattr(target, name)[where] for name in ("values", "given", "right", "tolerance")}
-        one = replace(target, problem=single_head(problem, batch, 0), **cut)
-        if mistake.applies(one.problem) and not _gives(one, mistake, field):
-            return False
-    return _gives(target, mistake, field)
+Piece = tuple[Target, Array | None, Array | None]
 
 
-def _gives(target: Target, mistake: Mistake, field: str) -> bool:
-    made = run_wrong(target.problem, (mistake,)).get(field)
-    return (
-        made is not None
-        and made.shape == target.values.shape
-        and bool(target.matches(made, target.tolerance))
+def _pieces(target: Target, hypothesis: Hypothesis, theta: float | None) -> Iterator[Piece]:
+    """Parts of the answer, a head or a block of rows at a time, with what the mistakes give there.
+
+    The last is what went into the softmax, where that was worked out.
+    """
+    problem, mixes = target.problem, any(mistake.mixes_queries for mistake in hypothesis)
+    if _can_be_made_by_head(target, hypothesis):
+        yield from _by_head(target, hypothesis, theta, mixes)
+    elif mixes:
+        yield target, *_made(problem, hypothesis, target.step, theta)
+    else:
+        for mistake in hypothesis:
+            if mistake.rewrite is not None:
+                problem, hypothesis = mistake.rewrite(problem), RIGHT
+        for rows in blocks(problem, math.prod(problem.batch) * problem.H):
+            made = _made(sample(problem, rows), hypothesis, target.step, theta)
+            yield cut(target, (..., rows, slice(None))), *made
+
+
+def _can_be_made_by_head(target: Target, hypothesis: Hypothesis) -> bool:
+    problem = target.problem
+    if not is_apart(target) or any(mistake.rewrite is not None for mistake in hypothesis):
+        return False
+    first = one_head(in_heads(problem), (0,) * len(problem.batch), 0)
+    return all(can_be_made(first, mistake) for mistake in hypothesis)
+
+
+def _by_head(target: Target, hypothesis: Hypothesis, theta: float | None, mixes: bool) -> Iterator[Piece]:
+    problem, step = target.problem, own_step(target.step)
+    heads, answer = in_heads(problem), heads_of(target)
+    for *batch, head in np.ndindex(*problem.batch, problem.H):
+        one = one_head(heads, tuple(batch), head)
+        for rows in [np.arange(problem.Tq)] if mixes else blocks(problem):
+            made = _made(one if mixes else sample(one, rows), hypothesis, step, theta)
+            yield cut(answer, head_index(target, tuple(batch), head, rows)), *made
+
+
+def _made(
+    problem: Problem, hypothesis: Hypothesis, step: str, theta: float | None
+) -> tuple[Array | None, Array | None]:
+    seen: dict[str, Array] = {}
+    made = consequence(
+        problem,
+        hypothesis,
+        FINAL.get(step, step),
+        theta=theta,
+        seen=lambda name, array: seen.update({name: array} if name == "logits" else {}),
     )
+    return made, seen.get("logits")

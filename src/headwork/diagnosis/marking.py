@@ -1,5 +1,5 @@
 """Mark answers step by step: each against the right one and, where it differs, against what follows from the
-learner's own step before, so that one slip costs one mark.
+learner's own step before, so that one slip costs one mark. What is not right comes with its explanation.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,13 +15,13 @@ from ..arrays import Array
 from ..errors import OptionError
 from ..mechanism.fields import canonical, in_kind
 from ..mechanism.masks import float_masks
-from ..mechanism.tracing import Trace, run, seeds, trace
+from ..mechanism.tracing import run, seeds, trace
 from ..problem import Problem
 from .answers import Answer, read_answers
 from .following import OwnWork
 from .sentences import marking_sentence, step_sentence
 from .shifting import SUMS, unshifted, unshifted_rows
-from .tolerance import Precision, array_precision, asked_precision, in_float64, typed_precision
+from .tolerance import Precision, in_float64, precision_of
 from .verdicts import (
     BLANK,
     FOLLOWS,
@@ -32,6 +32,9 @@ from .verdicts import (
     judge,
     short_note,
 )
+
+if TYPE_CHECKING:
+    from .diagnosing import Diagnosis
 
 MOST_DIGITS = 15  # a float64 has no more
 STANDS = "Read as −∞, which a large negative number stands for."
@@ -155,10 +158,14 @@ class Marking:
     Fields
     steps     a StepMark for each step answered, in the order of the pipeline
     sentence  one plain sentence about all of them
+    problem answers digits  what was marked
     """
 
     steps: tuple[StepMark, ...]
     sentence: str
+    problem: Problem
+    answers: tuple[Answer, ...]
+    digits: int | None
 
     @property
     def marks(self) -> int:
@@ -185,6 +192,20 @@ class Marking:
         """How precisely the steps were judged, and why."""
         return "; ".join(dict.fromkeys(step.assumed for step in self.steps))
 
+    @cached_property
+    def explanations(self) -> Mapping[str, Diagnosis]:
+        """What is behind each step that has an entry that is not right, by step; looked for when first asked.
+
+        What follows from the step before, right or not, is not explained again.
+        """
+        wrong = [step.step for step in self.steps if step.verdict == NOT_RIGHT]
+        if not wrong:
+            return {}
+        from .diagnosing import diagnose_answers  # with the catalogue: half of the time to start
+
+        found = {each.step: each for each in diagnose_answers(self.problem, self.answers, self.digits)}
+        return {step: found[step] for step in wrong if found[step].verdict != RIGHT}
+
     def __getitem__(self, step: str) -> StepMark:
         """The marks of one step. Raises KeyError."""
         return {each.step: each for each in self.steps}[step]
@@ -198,8 +219,12 @@ class Marking:
             "first_not_right": self.first_not_right,
             "sentence": self.sentence,
             "assumed": self.assumed,
-            "steps": [step.to_dict() for step in self.steps],
+            "steps": [self._step_dict(step) for step in self.steps],
         }
+
+    def _step_dict(self, step: StepMark) -> dict[str, Any]:
+        found = self.explanations.get(step.step)
+        return step.to_dict() | {"explanation": found and found.to_dict()}
 
 
 def mark(problem: Problem, answers: Mapping[str, Any], digits: int | None = None) -> Marking:
@@ -211,7 +236,7 @@ def mark(problem: Problem, answers: Mapping[str, Any], digits: int | None = None
              array; or a row {"row": i, "values": […]}, an entry {"entry": [i, j], "value": x}, counted
              from 0, or a list of those
     digits   decimals asked. None: three for typed numbers; for arrays the decimals that all values have, at
-             most six, or else the arithmetic of their dtype
+             most six, or else the coarser arithmetic of the problem's dtype and theirs
 
     Special cases: None, "_" and "?" are not given. Exponentials count shifted by the row's maximum or not,
     each row in one way. A number of −10⁴ or below counts as −∞ where the right entry is masked.
@@ -227,10 +252,10 @@ def mark(problem: Problem, answers: Mapping[str, Any], digits: int | None = None
     """
     if not isinstance(problem, Problem):
         raise OptionError(f"problem is a {type(problem).__name__}; a headwork.Problem was expected.")
-    exact = in_float64(problem)
-    marker = _Marker(trace(exact), _checked(digits))
-    steps = tuple(marker.step(answer) for answer in read_answers(marker.work, answers))
-    return Marking(steps, marking_sentence(exact, steps))
+    marker = _Marker(problem, _checked(digits))
+    read = read_answers(marker.work, answers)
+    steps = tuple(map(marker.step, read))
+    return Marking(steps, marking_sentence(problem, steps), problem, read, marker.digits)
 
 
 def _checked(digits: Any) -> int | None:
@@ -256,16 +281,17 @@ class _Reference:
 class _Marker:
     """Marks one step after the other, and remembers the learner's own work."""
 
-    def __init__(self, work: Trace, digits: int | None) -> None:
-        self.work = work
-        self.problem = work.problem
+    def __init__(self, problem: Problem, digits: int | None) -> None:
+        self.asked = problem  # in the arithmetic that was meant
+        self.work = trace(in_float64(problem))
+        self.problem = self.work.problem
         self.digits = digits
-        self.own = OwnWork(self.problem, work.fields)
+        self.own = OwnWork(self.problem, self.work.fields)
         self.unshifted: Array | None = None  # rows whose exponentials are not shifted by the maximum
         self.tolerances: dict[Precision, Mapping[str, Array]] = {}
 
     def step(self, answer: Answer) -> StepMark:
-        precision = self.precision(answer)
+        precision = precision_of(self.asked, answer, self.digits)
         answer, notes = self.with_infinities(answer)
         right = self.reference(answer, precision, self.problem, self.work.fields)
         verdicts = self.judged(answer, right, precision)
@@ -288,13 +314,6 @@ class _Marker:
             precision.why,
             sentence,
         )
-
-    def precision(self, answer: Answer) -> Precision:
-        if self.digits is not None:
-            return asked_precision(self.digits)
-        if answer.dtype is None:
-            return typed_precision()
-        return array_precision(answer.values[answer.given], answer.dtype)
 
     def tolerances_of(
         self, precision: Precision, problem: Problem, fields: Mapping[str, Array]

@@ -8,8 +8,8 @@ and nothing at all on an answer that is right.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from ..mistakes.mistake import Mistake
 from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
 from .consequences import Consequences, consequences
-from .evidence import NAMED, evidence
+from .evidence import NAMED, enough
 from .families import Solution, solve
-from .freedom import freedom, most_telling
+from .freedom import bits_of, most_telling
 from .plan import Hypothesis
 from .reach import reaches, steps_before
 from .remembering import remembered
@@ -46,8 +46,9 @@ class Finding:
     """One explanation: all hypotheses that give these very numbers with the fewest mistakes.
 
     readings   sets of mistakes that are one here, the most typical first
-    bits       evidence against chance; named: enough of it
+    bits       evidence against chance; needed: how much of it names a mistake
     theta      the number that the answer revealed, where the rule has one, and its uncertainty
+    thetas     of several readings with a number each; theta is that of the first
     exact      the numbers are these to the last digit asked, not only within what rounding on the way allows
     """
 
@@ -57,10 +58,17 @@ class Finding:
     theta: float | None = None
     theta_error: float = 0.0
     exact: bool = False
+    needed: float = NAMED
+    thetas: Mapping[Hypothesis, float | None] = field(default_factory=dict)
+
+    def theta_of(self, reading: Hypothesis) -> float | None:
+        """The number in the rule of one of the readings."""
+        return self.thetas.get(reading, self.theta)
 
     @property
     def named(self) -> bool:
-        return self.bits >= NAMED
+        """Whether chance is ruled out."""
+        return self.bits >= self.needed
 
     @property
     def is_narrow(self) -> bool:
@@ -79,7 +87,7 @@ def simple_explanations(target: Target) -> tuple[Finding, ...]:
         _of_size(target, SINGLES)
         or narrow_explanations(target)
         or _with_a_number(target)
-        or _with_dropout(target)
+        or with_dropout(target)
     )
 
 
@@ -144,7 +152,7 @@ def _of_size(target: Target, size: int) -> tuple[Finding, ...]:
     ):
         return ()
     made = known_consequences(target.problem, target.step, size)
-    findings = _found(target, made, size)
+    findings = found_among(target, made, size)
     return tuple(finding for finding in findings if finding.bits >= FEWEST_BITS[size])
 
 
@@ -153,12 +161,33 @@ def narrow_explanations(target: Target) -> tuple[Finding, ...]:
     if target.digits is not None:
         return ()
     ways = narrow_ones(target.problem, target.step)
-    return _found(target, consequences(target.problem, target.step, ways), SINGLES) if ways else ()
+    return found_among(target, consequences(target.problem, target.step, ways), SINGLES) if ways else ()
 
 
-def _found(target: Target, made: Consequences, size: int) -> tuple[Finding, ...]:
+def found_among(
+    target: Target, made: Consequences, size: int, rivals: int | None = None
+) -> tuple[Finding, ...]:
+    """The findings with sets of that many mistakes.
+
+    rivals  how many results chance could have hit, where these are not all that were tried
+    """
     survivors = _survivors(target, made, made.size == size)
-    return _grouped(target, made, survivors, made.tried(size)) if survivors else ()
+    if not survivors:
+        return ()
+    return _grouped(target, made, survivors, _rivals(target, made, size) if rivals is None else rivals)
+
+
+def _rivals(target: Target, made: Consequences, size: int) -> int:
+    """How many different results chance could have hit: those that are right just where the answer is."""
+    nodes = made.values[np.unique(made.node[made.size == size])]
+    is_right = target.same(target.right, target.tolerance)
+    with np.errstate(invalid="ignore"):  # inf − inf: compared as symbols
+        off = np.abs(nodes - target.right)
+    alike = (nodes == target.right) | (np.isnan(nodes) & np.isnan(target.right))
+    stays = alike | (off <= 2 * target.tolerance)
+    changes = ~alike & ~(off <= SAME * target.tolerance)
+    fits = np.where(is_right, stays, changes) | ~target.given
+    return int(fits.reshape(len(nodes), -1).all(axis=-1).sum())
 
 
 def _survivors(target: Target, made: Consequences, among: Array) -> list[int]:
@@ -193,7 +222,10 @@ def _grouped(target: Target, made: Consequences, survivors: Sequence[int], tried
 
 def _equal(target: Target, made: Consequences, a: int, b: int) -> bool:
     """Whether two hypotheses give the same numbers, or numbers that this answer could never tell apart."""
-    one, other = made.values[made.node[a]], made.values[made.node[b]]
+    return _close(target, made.values[made.node[a]], made.values[made.node[b]])
+
+
+def _close(target: Target, one: Array, other: Array) -> bool:
     atol = 1e-12 + SAME * target.tolerance
     return bool(np.isclose(one, other, rtol=1e-9, atol=atol, equal_nan=True).all())
 
@@ -213,7 +245,12 @@ def _finding(target: Target, made: Consequences, group: Sequence[int], tried: in
     values = made.values[made.node[group[0]]]
     exact = bool(target.matches(values, target.tight))
     bits = bits_of(target, exact) - math.log2(max(tried, 1))
-    return Finding(tuple(readings), values, bits, exact=exact)
+    return Finding(tuple(readings), values, bits, exact=exact, needed=needed(target))
+
+
+def needed(target: Target) -> float:
+    """The bits from which a mistake is named on this problem."""
+    return enough(target.problem.Tq, target.problem.Tk)
 
 
 def _oddity(hypothesis: Hypothesis, step: str) -> tuple[bool, bool]:
@@ -222,24 +259,39 @@ def _oddity(hypothesis: Hypothesis, step: str) -> tuple[bool, bool]:
     return later, not all(mistake.typical for mistake in hypothesis)
 
 
-def bits_of(target: Target, exact: bool = False) -> float:
-    """The evidence that the answer carries, before what was tried is subtracted; more where it is exact."""
-    tolerance = np.broadcast_to(target.tight, target.right.shape) if exact else target.tolerance
-    return evidence(target.values, target.right, tolerance, target.given, freedom(target))
-
-
 def _with_a_number(target: Target) -> tuple[Finding, ...]:
     """Rules with a number that the answer reveals."""
     rules = families(target.problem, target.step)
+    return solved_findings(target, rules, len(rules))
+
+
+def solved_findings(target: Target, rules: Sequence[Mistake], tried: int) -> tuple[Finding, ...]:
+    """The findings of rules with a number, of so many that were tried."""
     solved = [(rule, solution) for rule in rules for solution in solve(target, rule)]
-    findings = [_solved_finding(target, rule, found, len(rules)) for rule, found in solved]
-    return tuple(finding for finding in findings if finding.bits >= SOLVED)
+    findings = [_solved_finding(target, rule, found, tried) for rule, found in solved]
+    return _merged(target, [finding for finding in findings if finding.bits >= SOLVED])
+
+
+def _merged(target: Target, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Rules that give equal numbers, each with a number of its own, as one finding: a divisor, a base."""
+    merged: list[Finding] = []
+    for finding in findings:
+        at = next((i for i, one in enumerate(merged) if _close(target, one.values, finding.values)), None)
+        if at is None:
+            merged.append(finding)
+            continue
+        both = (merged[at], finding)
+        thetas = {reading: each.theta_of(reading) for each in both for reading in each.readings}
+        readings = tuple(reading for each in both for reading in each.readings)
+        bits = min(each.bits for each in both)
+        merged[at] = replace(merged[at], readings=readings, bits=bits, thetas=thetas)
+    return tuple(merged)
 
 
 def _solved_finding(target: Target, rule: Mistake, found: Solution, tried: int) -> Finding:
     exact = bool(target.matches(found.values, target.tight))
     bits = bits_of(target, exact) - math.log2(tried) - _used_up(target, rule)
-    return Finding(((rule,),), found.values, bits, found.theta, found.error, exact)
+    return Finding(((rule,),), found.values, bits, found.theta, found.error, exact, needed(target))
 
 
 def _used_up(target: Target, rule: Mistake) -> float:
@@ -250,7 +302,7 @@ def _used_up(target: Target, rule: Mistake) -> float:
     return most_telling(target)
 
 
-def _with_dropout(target: Target) -> tuple[Finding, ...]:
+def with_dropout(target: Target) -> tuple[Finding, ...]:
     """Dropout that was left on: which weights it dropped is chance, and costs a bit each."""
     fields = run_wrong(target.problem, ())
     value = None if target.step == "weights" else fields.get("value_repeated")
@@ -262,4 +314,5 @@ def _with_dropout(target: Target) -> tuple[Finding, ...]:
     if found is None:
         return ()
     bits = bits_of(target) - found.choices - most_telling(target)
-    return (Finding(((found.mistake,),), target.values, bits, found.p),) if bits >= SOLVED else ()
+    finding = Finding(((found.mistake,),), target.values, bits, found.p, needed=needed(target))
+    return (finding,) if bits >= SOLVED else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,58 +16,72 @@ if TYPE_CHECKING:
     from .marking import StepMark
 
 MOST_ROWS = 4  # rows named in a sentence; the table shows the rest
-AXIS_WORDS = {"H": "head", "Hkv": "head"}
+LONG_RUN = 3  # columns in a row that are named by the first and the last
+AXIS_WORDS = {"H": "head", "Hkv": "head", "P": "part"}
+
+
+def entries(count: int) -> str:
+    """ "1 entry", "9 entries"."""
+    return "1 entry" if count == 1 else f"{count:,} entries"
+
+
+def all_entries(count: int) -> str:
+    """ "the entry", "both entries", "all 9 entries"."""
+    return {1: "the entry", 2: "both entries"}.get(count, f"all {count:,} entries")
+
+
+def none_right(count: int) -> str:
+    """ "None of the 9 entries is right", without its full stop."""
+    few = {1: "The entry is not right", 2: "Neither entry is right"}
+    return few.get(count, f"None of the {count:,} entries is right")
+
+
+def is_are(count: int) -> str:
+    """The verb for so many."""
+    return "is" if count == 1 else "are"
 
 
 def step_sentence(problem: Problem, step: str, verdicts: Array, digits: int | None) -> str:
-    """One step: "6 of 9 entries are right; row 2, columns 1 and 3 are not."."""
+    """One step: "6 of 9 entries are right. Not right: row 2, columns 1 and 3."."""
     counts = {word: int((verdicts == word).sum()) for word in (RIGHT, FOLLOWS, SHORT, NOT_RIGHT, BLANK)}
     asked = sum(counts.values())
-    if counts[RIGHT] == asked:
-        return "The entry is right." if asked == 1 else f"All {asked} entries are right."
-    if asked == 1:
-        return _one(next(word for word, count in counts.items() if count), digits)
-    said = [_first(problem, step, verdicts, counts, asked)]
-    if counts[FOLLOWS]:
-        said.append(f"{_following(counts, asked)} from your step before.")
-    if counts[SHORT]:
-        said.append(
-            f"{_entries(counts[SHORT])}: {short_note(digits or 0)[0].lower()}{short_note(digits or 0)[1:]}"
-        )
-    if counts[BLANK]:
-        said.append(
-            f"{_entries(counts[BLANK])} {'is' if counts[BLANK] == 1 else 'are'} still to be filled in."
-        )
-    return " ".join(said)
+    alike = next((word for word, count in counts.items() if count == asked), None)
+    if alike is not None:
+        return _all_alike(alike, asked, digits)
+    where = place_words(problem, step, np.argwhere(verdicts == NOT_RIGHT)) if counts[NOT_RIGHT] else ""
+    return " ".join(_mixed(counts, asked, where, digits))
 
 
-def _first(problem: Problem, step: str, verdicts: Array, counts: dict[str, int], asked: int) -> str:
-    right = f"{counts[RIGHT]} of {asked} entries {'is' if counts[RIGHT] == 1 else 'are'} right"
-    if not counts[NOT_RIGHT]:
-        return f"{right}."
-    if counts[NOT_RIGHT] == asked:
-        return f"None of the {asked} entries is right."
-    where = place_words(problem, step, np.argwhere(verdicts == NOT_RIGHT))
-    return f"{right}; {where} {'is' if counts[NOT_RIGHT] == 1 else 'are'} not."
+def _all_alike(verdict: str, count: int, digits: int | None) -> str:
+    """Where every entry asked has the same verdict."""
+    every = all_entries(count).capitalize()
+    follow = "follows" if count == 1 else "follow"
+    return {
+        RIGHT: f"{every} {is_are(count)} right.",
+        FOLLOWS: f"{every} {follow} from your step before.",
+        SHORT: short_note(digits or 0),
+        NOT_RIGHT: f"{none_right(count)}.",
+        BLANK: f"{every} {is_are(count)} still to be filled in.",
+    }[verdict]
 
 
-def _one(verdict: str, digits: int | None) -> str:
-    if verdict == SHORT:
-        return short_note(digits or 0)
-    return {FOLLOWS: "The entry follows from your step before.", NOT_RIGHT: "The entry is not right."}[
-        verdict
-    ]
-
-
-def _entries(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count} entries"
-
-
-def _following(counts: dict[str, int], asked: int) -> str:
-    judged = counts[RIGHT] + counts[NOT_RIGHT]
-    if judged and judged + counts[FOLLOWS] == asked:
-        return "The rest follows"
-    return f"{_entries(counts[FOLLOWS])} follow{'s' if counts[FOLLOWS] == 1 else ''}"
+def _mixed(counts: dict[str, int], asked: int, where: str, digits: int | None) -> Iterator[str]:
+    right, follows, short, blank = (counts[word] for word in (RIGHT, FOLLOWS, SHORT, BLANK))
+    said = f"{right} of {entries(asked)} {is_are(right)} right"
+    if counts[NOT_RIGHT] == 1 and right:
+        yield f"{said}; {where} is not."
+    else:
+        yield from (f"{said}." for _ in range(right > 0))
+        yield from (f"Not right: {where}." for _ in range(counts[NOT_RIGHT] > 0))
+    if follows and not short and not blank:
+        yield "The rest follows from your step before."
+    elif follows:
+        yield f"{entries(follows)} {'follows' if follows == 1 else 'follow'} from your step before."
+    if short:
+        note = short_note(digits or 0)
+        yield f"{entries(short)}: {note[0].lower()}{note[1:]}"
+    if blank:
+        yield f"{entries(blank)} {is_are(blank)} still to be filled in."
 
 
 def marking_sentence(problem: Problem, steps: Sequence[StepMark]) -> str:
@@ -76,7 +90,7 @@ def marking_sentence(problem: Problem, steps: Sequence[StepMark]) -> str:
         return steps[0].sentence
     marks, out_of = sum(step.marks for step in steps), sum(step.out_of for step in steps)
     if all(step.verdict == RIGHT for step in steps):
-        return f"All {out_of} entries of {len(steps)} steps are right."
+        return f"{all_entries(out_of).capitalize()} of {len(steps)} steps are right."
     said = [f"{marks} of {out_of} marks."]
     wrong = next((index for index, step in enumerate(steps) if step.verdict == NOT_RIGHT), None)
     if wrong is not None:
@@ -90,29 +104,36 @@ def marking_sentence(problem: Problem, steps: Sequence[StepMark]) -> str:
 
 
 def place_words(problem: Problem, step: str, indices: Array) -> str:
-    """Entries in words, counted from 1: "row 1, column 2 and row 3, columns 1 and 3"."""
-    is_row_quantity = axes_of(problem, step)[-1] == "Tq"
-    rows: dict[tuple[int, ...], list[int]] = {}
-    for index in indices.tolist():
-        rows.setdefault(tuple(index if is_row_quantity else index[:-1]), []).append(index[-1] + 1)
+    """Entries in words, counted from 1: "row 1, column 2; row 3, columns 1 and 3"; row sums "rows 1 to 4"."""
+    what, groups = ("row", "head") if axes_of(problem, step)[-1] == "Tq" else ("column", "row")
+    numbers: dict[tuple[int, ...], list[int]] = {}
+    for *lead, last in indices.tolist():
+        numbers.setdefault(tuple(lead), []).append(last + 1)
     named = []
-    for row, columns in list(rows.items())[:MOST_ROWS]:
-        column = "" if is_row_quantity else f", column{'s' if len(columns) > 1 else ''} {_list(columns)}"
-        named.append(index_words(problem, step, row) + column)
-    if len(rows) > MOST_ROWS:
-        named.append(f"{len(rows) - MOST_ROWS} more row{'s' if len(rows) > MOST_ROWS + 1 else ''}")
-    return "; ".join(named[:-1]) + " and " + named[-1] if len(named) > 1 else named[0]
+    for lead, lasts in list(numbers.items())[:MOST_ROWS]:
+        parts = [index_words(problem, step, lead), f"{what}{'s' if len(lasts) > 1 else ''} {_list(lasts)}"]
+        named.append(", ".join(part for part in parts if part))
+    more = len(numbers) - MOST_ROWS
+    return "; ".join(named) + (f" and {more:,} more {groups}{'s' if more > 1 else ''}" if more > 0 else "")
 
 
 def index_words(problem: Problem, step: str, index: Sequence[int]) -> str:
     """The leading part of an index: "head 2, row 1"; nothing where there is none."""
-    axes = axes_of(problem, step)
-    lead = ["P", *problem.batch] if step.startswith("part_") else [*problem.batch]
-    names = ["part" if axis == "P" else "batch element" for axis in lead]
-    names += [AXIS_WORDS.get(axis, "row") for axis in axes]
+    names = ["batch element"] * len(problem.batch)
+    names += [AXIS_WORDS.get(axis, "row") for axis in axes_of(problem, step)]
     return ", ".join(f"{name} {number + 1}" for name, number in zip(names, index, strict=False))
 
 
-def _list(numbers: Iterable[int]) -> str:
-    words = [str(number) for number in numbers]
+def _list(numbers: Sequence[int]) -> str:
+    """ "1, 3 and 5", with "4 to 9" for numbers that follow each other."""
+    words = list(_runs(numbers))
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[str]:
+    start = 0
+    for end in range(1, len(numbers) + 1):
+        if end == len(numbers) or numbers[end] != numbers[end - 1] + 1:
+            run = numbers[start:end]
+            yield from [f"{run[0]} to {run[-1]}"] if len(run) >= LONG_RUN else map(str, run)
+            start = end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any
@@ -40,15 +40,20 @@ def far_problems(problem: Problem) -> Iterator[Problem]:
 
 
 def separating_problem(
-    problem: Problem, a: Hypothesis, b: Hypothesis, step: str | None = None, digits: int | None = DIGITS
+    problem: Problem,
+    a: Hypothesis,
+    b: Hypothesis,
+    step: str | None = None,
+    digits: int | None = DIGITS,
+    fits: Callable[[Problem], bool] = lambda problem: True,
 ) -> Problem | None:
     """A problem like the given one on which two sets of mistakes show and differ; None where none was found.
 
-    digits  decimals asked, or None: the problem's own arithmetic
+    digits  decimals asked, or None: the problem's own arithmetic; fits: whether a problem will do
     """
     step = step_of(problem, step)
     for near in chain(nearby_problems(problem), far_problems(problem)):
-        if all(can_show(near, step, mistake) for mistake in (*a, *b)):
+        if fits(near) and all(can_show(near, step, mistake) for mistake in (*a, *b)):
             made = numbers_of(near, step, digits, (a, b))
             if made.shows.all() and not alike(made.values[:1], made.values[1:], made.sure).any():
                 return near
@@ -153,7 +158,7 @@ def fresh_problem(
         shows=tuple(m for m, shows in zip(wanted, best.shows, strict=True) if shows),
         hides=tuple(m for m, shows in zip(wanted, best.shows, strict=True) if not shows),
         together=tuple(
-            Together(a, b, bool(ever[i, j]), other_step(best.made, step, [(a, b)]))
+            Together(a, b, bool(ever[i, j]), other_step(best.made.exact, step, [((a,), (b,))]))
             for (i, a), (j, b) in combinations(enumerate(wanted), 2)
             if best.shows[i] and best.shows[j] and not best.apart[i, j]
         ),

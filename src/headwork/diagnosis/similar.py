@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -28,6 +29,7 @@ MOST_ZEROS = 0.5  # a row of zeros has nothing to say
 TRIES = 8  # draws of a row until it is neither zero nor a copy
 DISTINCT = {"B": 2, "Tq": 3, "Tk": 5, "D": 6, "Dv": 7}  # no size is another's root, square or double
 OTHER = {"Tq": 4, "Tk": 3, "D": 10, "Dv": 5}  # the same, with fewer keys than queries
+MOST_NUMBERS = 100_000  # drawn and worked out 64 times: a few seconds
 SMALL = 8  # tokens, widths: from here on a smaller problem shows what a large one would
 
 
@@ -51,10 +53,16 @@ def similar_problem(problem: Problem, dice: Dice, sizes: Sizes | None = None, sp
     sizes   shape letters to sizes; those left out stay. H alone keeps the number of heads that share a key
     spread  how many times as far the numbers may reach
     Masks and lengths are drawn too, but a causal mask stays one.
-    Raises OptionError for a size that this problem does not have; ShapeError where sizes do not fit together.
+    Raises OptionError for a size that this problem does not have, or too many numbers; ShapeError where
+    sizes do not fit together.
     """
     wanted = _all_sizes(problem, sizes or {})
     drawn = _Drawing(problem, wanted, dice, spread)
+    if drawn.count > MOST_NUMBERS:
+        raise OptionError(
+            f"a problem of that size has {drawn.count:,} numbers with its scores, and at most "
+            f"{MOST_NUMBERS:,} are drawn. Take fewer tokens, features or heads; mistakes show on few."
+        )
     return Problem.from_dict(problem.to_dict() | drawn.arrays() | drawn.options())
 
 
@@ -117,7 +125,10 @@ def kind_of(array: Array, spread: int = 1) -> NumberKind:
         places = 1 - math.floor(math.log10(largest))
     zeros = float(np.mean(finite == 0)) if finite.size else 0.0
     units = round(largest * 10.0**places)
-    return NumberKind(places, spread * max(units, FEWEST), min(zeros, MOST_ZEROS))
+    most = spread * max(units, FEWEST)
+    if places < 0:  # nothing beyond what a float64 can hold
+        most = min(most, int(sys.float_info.max) // 10**-places)
+    return NumberKind(places, most, min(zeros, MOST_ZEROS))
 
 
 # --- arrays and options of a problem --------------------------------------------------------------
@@ -129,6 +140,13 @@ class _Drawing:
     sizes: Sizes
     dice: Dice
     spread: int
+
+    @property
+    def count(self) -> int:
+        """How many numbers the arrays and the score matrices have."""
+        names = [name for name in ARRAYS if getattr(self.problem, name) is not None]
+        scores = math.prod((*self._batch(), *(self.sizes[name] for name in ("H", "Tq", "Tk"))))
+        return scores + sum(math.prod(self._shape(name)) for name in names)
 
     def arrays(self) -> dict[str, Any]:
         """Every array that the problem has, drawn anew."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..problem import Problem
-from .places import entry_words, row_words
+from .places import entry_words, head_words, row_words
 from .target import Target
 
 Index = tuple[int, ...]
@@ -63,10 +63,7 @@ def _wrong_entries(target: Target, base: Array) -> list[Index]:
 def _moved(target: Target, base: Array, wrong: list[Index]) -> Iterator[Slip]:
     """Two entries, rows or columns that changed places."""
     for axis, what in ((-2, "rows"), (-1, "columns")):
-        lines = sorted({index[axis] for index in wrong})
-        if len(lines) == 2 and target.given.all() and _swapped(target, base, axis, lines):
-            a, b = (line + 1 for line in lines)
-            yield Slip(f"{what}-swapped", tuple(wrong), f"{what} {a} and {b} have changed places")
+        yield from _lines_moved(target, base, wrong, axis, what)
     if (
         len(wrong) == 2
         and _near(target, base[wrong[1]], wrong[0])
@@ -76,10 +73,28 @@ def _moved(target: Target, base: Array, wrong: list[Index]) -> Iterator[Slip]:
         yield Slip("entries-swapped", tuple(wrong), f"{first} and {second} have changed places")
 
 
-def _swapped(target: Target, base: Array, axis: int, lines: list[int]) -> bool:
-    order = np.arange(base.shape[axis])
-    order[lines] = order[lines[::-1]]
-    return bool(target.matches(np.take(base, order, axis=axis), target.tolerance))
+def _lines_moved(target: Target, base: Array, wrong: list[Index], axis: int, what: str) -> Iterator[Slip]:
+    """Two rows or columns of each head that has wrong entries; the same two in all heads are told once."""
+    lines: dict[Index, set[int]] = {}
+    for index in wrong:
+        lines.setdefault(index[:-2], set()).add(index[axis])
+    if not target.given.all() or any(len(pair) != 2 for pair in lines.values()):
+        return
+    made = base.copy()
+    for head, pair in lines.items():
+        table = made[head].swapaxes(axis, 0)
+        table[sorted(pair)] = table[sorted(pair, reverse=True)]
+    if not target.matches(made, target.tolerance):
+        return
+    pairs = {tuple(sorted(pair)) for pair in lines.values()}
+    everywhere = len(pairs) == 1 and len(lines) == np.prod(base.shape[:-2])
+    for head, pair in lines.items():
+        a, b = (line + 1 for line in sorted(pair))
+        entries = tuple(index for index in wrong if everywhere or index[:-2] == head)
+        place = "" if everywhere else f"{head_words(target.problem, target.step, head)}, "
+        yield Slip(f"{what}-swapped", entries, f"{place}{what} {a} and {b} have changed places")
+        if everywhere:
+            return
 
 
 def _unnormalised(target: Target, fields: Mapping[str, Array], wrong: list[Index]) -> Iterator[Slip]:
@@ -87,7 +102,8 @@ def _unnormalised(target: Target, fields: Mapping[str, Array], wrong: list[Index
     if target.step != "weights":
         return
     rows = sorted({index[:-1] for index in wrong})
-    shifted, plain = fields["exponentials"], np.exp(fields["logits"])
+    with np.errstate(over="ignore"):
+        shifted, plain = fields["exponentials"], np.exp(fields["logits"])
     for row in rows:
         if not any(
             np.all(np.abs(exps[row] - target.values[row]) <= target.tolerance[row] * np.maximum(exps[row], 1))

@@ -52,7 +52,7 @@ def number(value: float) -> str:
 def finding_sentence(problem: Problem, finding: Finding) -> str:
     """One finding as a sentence, with how to mend it."""
     first = finding.readings[0]
-    what = describe(problem, first, finding.theta)
+    what = describe(problem, first, finding.theta_of(first))
     mend = " ".join(mistake.mend for mistake in first if not mistake.convention)
     if finding.is_convention:
         same = "These are the right numbers under another convention"

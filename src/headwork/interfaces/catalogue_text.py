@@ -76,9 +76,9 @@ def page(entry: Entry, example: Example, blind: Problem | None, plain: bool) -> 
     yield ""
     yield bold("For example") if not plain else "For example"
     yield from (said(line, "  ", "    ") for line in input_lines(example.problem, MOST_NUMBERS))
-    for name in example.fields:
+    for name in example.ends:
         yield ""
-        yield from _compared(example, name, _labels(entry.mistake), width, plain)
+        yield from compared(example, name, labels_of(entry.mistake), width, plain)
     yield ""
     yield said(_blind_sentence(entry.mistake, blind))
 
@@ -119,15 +119,18 @@ def _blind_sentence(mistake: Mistake, blind: Problem | None) -> str:
 # --- the example's tables ---------------------------------------------------------------------------
 
 
-def _labels(mistake: Mistake) -> tuple[str, str]:
+def labels_of(mistake: Mistake) -> tuple[str, str]:
     """What the two tables are called."""
     if mistake.convention:
         return "here", "elsewhere"
     return ("exact", "in fewer bits") if mistake.narrow else ("right", "wrong")
 
 
-def _compared(example: Example, name: str, labels: tuple[str, str], width: int, plain: bool) -> Iterator[str]:
-    """The right numbers and the wrong ones, side by side where they fit; those that differ are marked."""
+def compared(example: Example, name: str, labels: tuple[str, str], width: int, plain: bool) -> Iterator[str]:
+    """The right numbers and the wrong ones, side by side where they fit; those that differ are marked.
+
+    labels  what the two tables are called
+    """
     right, wrong, caption = example_grids(example, name, plain)
     title = f"{field_named(name).title.capitalize()} ({name}){', ' + caption if caption else ''}"
     yield f"  {spelled(title) if plain else title}{_number(example)}"
@@ -198,7 +201,8 @@ def run_mistakes(
 def list_page(found: Sequence[Entry], words: Sequence[str], width: int, plain: bool) -> Iterator[str]:
     """By topic; what was searched for, the best first."""
     if not found:
-        yield f"No mistake has {' and '.join(map(repr, words))} in its words."
+        sought = " and ".join(repr(word[:40]) for word in words)
+        yield wrapped(f"No mistake has {sought} in its words.", width, "", "")
         yield "headwork mistakes lists all of them."
         return
     yield wrapped(_count_sentence(found, words), width, "", "")

@@ -5,6 +5,7 @@ What a verb needs is imported when it is called, so that help and `headwork list
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Sequence
@@ -40,7 +41,10 @@ class _Whole(click.IntRange):
         return super().convert(ascii_minus, param, ctx)
 
 
+MOST_PLACE_DIGITS = 12
+LONGEST = 300  # characters of a message about arguments
 DIGITS = _Whole(0, 15)  # a float64 has no more
+_POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,13 +62,15 @@ def _run(arguments: list[str]) -> int:
     except click.exceptions.Exit as stop:  # --help, --version
         return stop.exit_code
     except click.UsageError as error:
-        return complain(
-            f"{_sentence(error.format_message())}\n{_path(error)} --help says what there is.", BAD_INPUT
-        )
+        return complain(f"{_usage_message(error)}\n{_path(error)} --help says what there is.", BAD_INPUT)
 
 
-def _sentence(text: str) -> str:
-    return text[:1].lower() + text[1:]
+def _usage_message(error: click.UsageError) -> str:
+    """What click says, in small letters and short; numbers without quotes are told apart from other words."""
+    text = error.format_message()
+    if "extra argument" in text and _path(error).split()[-1] in ("mark", "diagnose"):
+        return 'the numbers came as several words. Put them in quotes: "2 0 4; 0 2 0; 0 4 0".'
+    return text[:1].lower() + (text[1:] if len(text) <= LONGEST else f"{text[1:LONGEST]} …")
 
 
 def _path(error: click.UsageError) -> str:
@@ -81,7 +87,8 @@ def _places(context: click.Context, parameter: click.Parameter, text: str | None
     if text is None:
         return None
     parts = [part for part in re.split(r"[,;\s]+", text.strip(" ()[]")) if part]
-    if not parts or not all(part.isdecimal() and int(part) > 0 for part in parts):
+    is_place = all(part.isdecimal() and len(part) <= MOST_PLACE_DIGITS and int(part) > 0 for part in parts)
+    if not parts or not is_place:
         raise UnknownNameError(
             f"--{parameter.name} is {text[:40]!r}; places counted from 1 were expected, such as 1,3."
         )
@@ -102,6 +109,22 @@ one_entry = click.option(
 def _names(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[str, ...]:
     """Ids, such as "scale-missing,softmin"."""
     return tuple(part for part in re.split(r"[,;\s]+", text or "") if part)
+
+
+def _pairs(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
+    """NAME=VALUE, each time that it is given; what Python reads as a value is one, anything else is text."""
+    pairs = [text.partition("=") for text in texts]
+    for name, equals, value in pairs:
+        if not (name and equals and value):
+            raise UnknownNameError(f"{parameter.opts[0]} is {name[:40]!r}; {parameter.metavar} was expected.")
+    return {name.strip(): _value(value) for name, _, value in pairs}
+
+
+def _value(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
 
 
 class _InOrder(click.Group):
@@ -179,6 +202,12 @@ def hint(exercise: str, progress: Path | None, json: bool, plain: bool) -> int:
 @click.option("--digits", metavar="N", type=DIGITS, default=3, show_default=True, help="Decimals.")
 @click.option("--head", metavar="H", type=_Whole(1), help="This head only, counted from 1.")
 @click.option("--batch", metavar="B", callback=_places, help="This batch element only, counted from 1.")
+@click.option(
+    "--with-mistake",
+    "mistake",
+    metavar="ID",
+    help="What a mistake such as scale-missing makes of these numbers, beside the right ones.",
+)
 @json
 @plain
 def show(
@@ -188,6 +217,7 @@ def show(
     digits: int,
     head: int | None,
     batch: tuple[int, ...] | None,
+    mistake: str | None,
     json: bool,
     plain: bool,
 ) -> int:
@@ -199,7 +229,16 @@ def show(
     from .show import run_show
 
     choice = Choice(head - 1 if head else None, batch)
-    return run_show(problem, steps=steps, entry=entry, digits=digits, choice=choice, json=json, plain=plain)
+    return run_show(
+        problem,
+        steps=steps,
+        entry=entry,
+        digits=digits,
+        choice=choice,
+        mistake=mistake,
+        json=json,
+        plain=plain,
+    )
 
 
 @headwork.command()
@@ -209,7 +248,7 @@ def show(
 @click.option("--digits", metavar="N", type=DIGITS, help="Decimals that are asked for.")
 @one_row
 @one_entry
-@click.option("--why", is_flag=True, help="Say what gives the numbers of the first step that is not right.")
+@click.option("--why", is_flag=True, help="Say what gives the numbers of each step that is not right.")
 @json
 @plain
 def mark(
@@ -242,6 +281,7 @@ def mark(
 @click.option("--digits", metavar="N", type=DIGITS, help="Decimals that are asked for.")
 @one_row
 @one_entry
+@click.option("--apart", is_flag=True, help="Show numbers that tell apart what gives the same ones here.")
 @json
 @plain
 def diagnose(
@@ -251,6 +291,7 @@ def diagnose(
     digits: int | None,
     row: tuple[int, ...] | None,
     entry: tuple[int, ...] | None,
+    apart: bool,
     json: bool,
     plain: bool,
 ) -> int:
@@ -262,7 +303,15 @@ def diagnose(
     from .diagnose_text import run_diagnose
 
     return run_diagnose(
-        problem, answer, step=step, digits=digits, row=row, entry=entry, json=json, plain=plain
+        problem,
+        answer,
+        step=step,
+        digits=digits,
+        row=row,
+        entry=entry,
+        apart=apart,
+        json=json,
+        plain=plain,
     )
 
 
@@ -366,6 +415,66 @@ def fresh(
         json=json,
         plain=plain,
     )
+
+
+@headwork.command()
+@click.argument("target", metavar="TARGET", required=False, default="")
+@click.option(
+    "--layout", metavar="BHTD", help="Axes of query, key and value: B, H, T, D, or E for H and D joined."
+)
+@click.option("--output-layout", metavar="BHTD", help="Axes of the output, if others.")
+@click.option("--mask-means", metavar="WORD", help="What True in a mask means: attend, drop or add.")
+@click.option("--causal", metavar="WORD", help="Where causal begins: lower_right, upper_left or never.")
+@click.option("--window-counts", metavar="WORD", help="What a window of one number counts: itself or others.")
+@click.option(
+    "--empty-rows", metavar="WORD", help="A row that sees nothing is zero, nan, uniform or unmasked."
+)
+@click.option("--logsumexp", metavar="WORD", help="natural or 'base 2'.")
+@click.option("--scale", metavar="WORD", help="multiplies or divides the scores, or comes 'on top' of 1/√D.")
+@click.option(
+    "--returns", metavar="NAME,...", help="What comes back: output, weights, lse, - for anything else."
+)
+@click.option(
+    "--takes", metavar="NAME,...", help="What its parameters are, in order: query, key, value, mask, …"
+)
+@click.option(
+    "--role", "roles", metavar="NAME=ROLE", multiple=True, callback=_pairs, help="What one parameter is."
+)
+@click.option(
+    "--argument",
+    "arguments",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_pairs,
+    help="What one is always given.",
+)
+@click.option("--out-argument", metavar="NAME", help="The parameter that the output is written into.")
+@click.option("--command", metavar="LINE", help="A program in place of TARGET: './a.out {input} {output}'.")
+@click.option("--engine", metavar="NAME", help="What runs an ONNX model: onnxruntime or reference.")
+@click.option("--setup", metavar="FILE", help="A Python file to run first.")
+@click.option("--library", metavar="NAME", help="Whose arrays it takes: numpy, torch, jax, cupy or list.")
+@click.option("--device", metavar="NAME", help="Where they are put, such as cuda.")
+@click.option("--dtypes", metavar="NAME,...", help="What it is checked in, the first for everything.")
+@click.option("--sizes", metavar="TEXT", help="What sizes it takes, such as 'T=64,128; D%8; Tq=Tk'.")
+@click.option("--seconds", metavar="N", type=_POSITIVE, help="Limit of a call; 10 if not said.")
+@click.option(
+    "--memory", metavar="GB", type=_POSITIVE, help="Memory by which a call may grow; 2 if not said."
+)
+@click.option("--strict", is_flag=True, help="Fail for matters of robustness, too.")
+@click.option("--junit", metavar="FILE", help="Write the findings as JUnit XML.")
+@click.option("--reproduce", metavar="FILE", help="Write the smallest failing input as Python.")
+@click.option("--watch", is_flag=True, help="Check again on every save.")
+@json
+@plain
+def check(target: str, **options: Any) -> int:
+    """Check an implementation of attention: right, or which mistake.
+
+    TARGET is FILE.py:NAME, MODULE:NAME or FILE.onnx. It runs in a process of its own, on inputs that tell
+    mistakes apart. How it is called and what it means is found out, unless an option says it.
+    """
+    from .check_verb import run_check
+
+    return run_check(target, **options)
 
 
 @headwork.command()

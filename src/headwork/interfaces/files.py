@@ -235,7 +235,7 @@ def _stream(file: BinaryIO, name: str) -> bytes:
 def _nearest(path: str) -> str:
     folder, wanted = os.path.split(path)
     try:
-        near = difflib.get_close_matches(wanted, os.listdir(folder or "."), n=1)
+        near = difflib.get_close_matches(wanted, os.listdir(folder or "."), n=1, cutoff=0.7)
     except OSError:
         return ""
     return f" Did you mean {shown(os.path.join(folder, near[0]))}?" if near else ""

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from ..diagnosis.distinct import usual_digits
 from ..diagnosis.separating import Fresh, fresh_problem
-from ..errors import FileError, OptionError
+from ..errors import OptionError
 from ..mistakes.lookup import mistake_named
 from ..mistakes.mistake import Mistake
+from ..workbook.transfer import write_whole
 from .blind_text import where
 from .files import read_problem
 from .input_text import input_lines
@@ -20,6 +21,7 @@ from .text import spelled, width_of_page, wrapped
 
 NOT_RIGHT = 1  # exit status: not everything that was asked for could be had
 MOST_NUMBERS = 600  # that are printed; --output and --json have any number of them
+MOST_DIGITS = 12  # of a size
 MOST_PAIRS = 8  # listed; --json has all of them
 
 
@@ -41,7 +43,7 @@ def run_fresh(
     digits = usual_digits([problem]) if digits is None else digits
     fresh = fresh_problem(problem, seed, wanted, read_sizes(sizes), step, digits)
     if output is not None:
-        _write(output, json_text(fresh.problem))
+        write_whole(Path(output), json_text(fresh.problem) + "\n")
     if json:
         print(json_text(fresh))
     else:
@@ -63,18 +65,14 @@ def _wanted(ids: Sequence[str]) -> tuple[Mistake, ...]:
 
 def read_sizes(text: str) -> dict[str, int]:
     """Sizes such as "Tq=3,Tk=5,D=4". Raises OptionError."""
-    parts = [part for part in re.split(r"[,;\s]+", text) if part]
-    found = [re.fullmatch(r"([A-Za-z]+)=(\d{1,6})", part) for part in parts]
+    parts = [part for part in re.split(r"[,;\s]+", re.sub(r"\s*=\s*", "=", text)) if part]
+    found = [re.fullmatch(r"([A-Za-z]+)=(\d+)", part) for part in parts]
     if not all(found):
         raise OptionError(f"--size is {text[:60]!r}; sizes such as Tq=3,Tk=5,D=4 were expected.")
+    for match in filter(None, found):
+        if len(match[2]) > MOST_DIGITS:
+            raise OptionError(f"--size {match[1]} has {len(match[2])} digits; no problem is that large.")
     return {match[1]: int(match[2]) for match in found if match}
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
 def page(fresh: Fresh, plain: bool) -> Iterator[str]:

@@ -11,20 +11,24 @@ from ..arrays import Array
 from ..problem import ARRAYS, Problem
 from .show import size_text
 
+DIGITS = 15  # significant ones: what was typed comes back as it was
 MOST = 120  # numbers that are written out; larger problems are told by their sizes
 NAMES = {"query": "Q", "key": "K", "value": "V"}
 LISTS = (*ARRAYS, "given", "mask", "sink", "alibi", "lengths", "offset")
 
 
-def input_lines(problem: Problem, most: int = MOST) -> Iterator[str]:
-    """One line for each array and option; only the sizes where that would be more than `most` numbers."""
+def input_lines(problem: Problem, most: int = MOST, digits: int = DIGITS) -> Iterator[str]:
+    """One line for each array and option; only the sizes where that would be more than `most` numbers.
+
+    digits  significant ones of a number
+    """
     record = problem.to_dict()
     if sum(_count(record.get(name)) for name in LISTS) > most:
         yield size_text(problem)
         return
     for name, value in record.items():
         if name != "dtype" or value != "float64":
-            yield from _lines(name, value)
+            yield from _lines(name, value, digits)
 
 
 def _count(value: Any) -> int:
@@ -33,30 +37,29 @@ def _count(value: Any) -> int:
     return 0 if value is None else int(np.size(value))
 
 
-def _lines(name: str, value: Any) -> Iterator[str]:
+def _lines(name: str, value: Any, digits: int) -> Iterator[str]:
     if name == "given":
-        yield from (line for step, array in value.items() for line in _lines(step, array))
+        yield from (line for step, array in value.items() for line in _lines(step, array, digits))
     elif name == "mask":
-        yield from (f"mask = {_array(each['mask'])}" for each in value)
+        yield from (f"mask = {array_text(each['mask'], digits)}" for each in value)
     else:
-        text = _array(value) if isinstance(value, np.ndarray) else _option(value)
+        text = array_text(value, digits) if isinstance(value, np.ndarray) else _option(value)
         yield f"{NAMES.get(name, name)} = {text}"
 
 
-def _array(array: Array) -> str:
+def array_text(array: Array, digits: int = DIGITS) -> str:
     """Rows end with ; and a matrix, if there are several, with |."""
     if array.ndim == 0:
-        return _entry(array[()])
-    if array.ndim == 1:
-        return f"[{' '.join(map(_entry, array))}]"
-    matrices = array.reshape(-1, *array.shape[-2:])
-    return " | ".join(f"[{'; '.join(' '.join(map(_entry, row)) for row in matrix)}]" for matrix in matrices)
+        return _entry(array[()], digits)
+    matrices = array.reshape(-1, *array.shape[-2:]) if array.ndim > 1 else array.reshape(1, 1, -1)
+    rows = ([" ".join(_entry(value, digits) for value in row) for row in matrix] for matrix in matrices)
+    return " | ".join(f"[{'; '.join(matrix)}]" for matrix in rows)
 
 
-def _entry(value: Any) -> str:
+def _entry(value: Any, digits: int) -> str:
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
-    return f"{float(value):.15g}".replace("-", "−").replace("inf", "∞")
+    return f"{float(value):.{digits}g}".replace("-", "−").replace("inf", "∞")
 
 
 def _option(value: Any) -> str:

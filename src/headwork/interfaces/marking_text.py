@@ -1,4 +1,4 @@
-"""`headwork mark`: each step's entries with a sign and a word, and what there is to say about them."""
+"""`headwork mark`: each step's entries with a sign and a word, what there is to say of them, and a hint."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..diagnosis.diagnosing import Diagnosis, diagnose
 from ..diagnosis.marking import Marking, StepMark, mark
 from ..diagnosis.sentences import index_words, place_words
 from ..diagnosis.verdicts import BLANK, FOLLOWS, NOT_RIGHT, RIGHT, SHORT
@@ -39,31 +38,17 @@ def run_mark(
     """Print the marks; the exit status. Raises HeadworkError.
 
     row, entry  which of them the numbers answer, counted from 0; the head in front where there are several
-    why         say what gives the numbers of the first step that is not right; otherwise only where to look
+    why         say what gives the numbers of a step that is not right; otherwise only where to look
     """
     problem = read_problem(problem_text)
     answers = named_answers(read_answers(answers_text), step, row, entry)
     marking = mark(problem, answers, digits)
-    found = None if marking.is_right else diagnose(problem, answers, digits=digits)
     if json:
-        print(json_text(marking.to_dict() | ({} if found is None else {"diagnosis": found.to_dict()})))
+        print(json_text(marking))
     else:
-        for line in page(problem, marking, plain):
+        for line in page(problem, marking, why, plain):
             print(line)
-        if found is not None:
-            for line in _explanation(found, why, plain):
-                print(line)
     return 0 if marking.is_right else 1
-
-
-def _explanation(found: Diagnosis, why: bool, plain: bool) -> Iterator[str]:
-    """Where to look, as a hint; on request what gives the numbers."""
-    text = found.sentence if why else found.hint
-    if text and found.verdict not in ("right", "invalid"):
-        yield ""
-        title = field_named(found.step).title
-        more = "" if why else " With --why: what gives these numbers."
-        yield from _said(f"{title.capitalize()}: {text}{more}", width_of_page(), plain, "")
 
 
 def named_answers(
@@ -102,15 +87,32 @@ def _chosen(answers: Mapping[str, Any], step: str | None, is_part: bool) -> Mapp
 # --- the page ---------------------------------------------------------------------------------------
 
 
-def page(problem: Problem, marking: Marking, plain: bool = False) -> Iterator[str]:
-    """All steps, then the sum."""
+def page(problem: Problem, marking: Marking, why: bool = False, plain: bool = False) -> Iterator[str]:
+    """All steps, each with a hint or with all that explains it, then the sum."""
+    width = width_of_page()
     for step in marking.steps:
         yield from render_step(problem, step, plain)
+        for text in explained(marking, step.step, why):
+            yield from _said(text, width, plain)
         yield ""
-    width = width_of_page()
     if len(marking.steps) > 1:
         yield from _said(marking.sentence, width, plain, "")
     yield from _said(f"One mark for each entry; {marking.assumed}.", width, plain, "")
+    if not why and any(found.verdict != "unexplained" for found in marking.explanations.values()):
+        yield "--why says what gives these numbers."
+
+
+def explained(marking: Marking, step: str, why: bool) -> Iterator[str]:
+    """Where to look in a step that is not right; on request everything about it."""
+    found = marking.explanations.get(step)
+    if found is None:
+        return
+    if why:
+        from .explanation_text import explanation_texts  # the catalogue, which right answers do without
+
+        yield from explanation_texts(found)
+    elif found.hint:
+        yield found.hint
 
 
 def render_step(problem: Problem, step: StepMark, plain: bool = False) -> Iterator[str]:

@@ -20,6 +20,7 @@ from ..workbook.transfer import from_json, to_json, write_whole
 from .guard import INTERRUPTED
 from .json_text import json_text, plain_data
 from .practice_text import Page
+from .text import width_of_page, wrapped
 
 STREAM = "-"
 
@@ -61,7 +62,7 @@ def run_list(*, progress: Path | None, plain: bool, json: bool) -> int:
         place = resume(exercises(), acts)
         event = listed(acts, place[0].id if acts and place else "")
         if json:
-            print(json_text(event.to_dict()))
+            print(json_text({**event.to_dict(), "warning": kept.warning or None}))
         else:
             _show(Page(plain), _warned(kept, [event]))
     return 0
@@ -177,10 +178,10 @@ def _summary(kept: Kept, json: bool) -> int:
     if json:
         here = {"exercise": place[0].id, "question": place[0].questions[place[1]].id} if place else None
         counts = {"acts": len(acts), "done": done, "exercises": len(stands)}
-        print(json_text({"file": str(kept.path), **counts, "next": here}))
+        print(json_text({"file": str(kept.path), **counts, "next": here, "warning": kept.warning or None}))
         return 0
     if kept.warning:
-        print(kept.warning)
+        print(wrapped(kept.warning, width_of_page(), "", ""))
     print(f"File: {kept.path}{'' if kept.path.exists() else ' (not there yet)'}")
     print(f"Exercises done: {done} of {len(stands)}. Acts kept: {len(acts)}.")
     if place:
@@ -198,13 +199,17 @@ def _export(kept: Kept, target: str, json: bool) -> int:
         return 0
     write_whole(Path(target), text)
     print(
-        json_text({"written": target, "acts": len(acts)}) if json else f"Written: {target}, {len(acts)} acts."
+        json_text({"written": target, "acts": len(acts)})
+        if json
+        else f"Written: {target}, {_acts(len(acts))}."
     )
     return 0
 
 
 def _import(kept: Kept, source: str, json: bool) -> int:
-    name = "standard input" if source == STREAM else source
+    from .files import shown  # NumPy, which a list does without
+
+    name = shown(source)
     try:
         raw = sys.stdin.buffer.read() if source == STREAM else Path(source).read_bytes()
         acts = from_json(raw.decode("utf-8-sig"), name)
@@ -219,23 +224,30 @@ def _import(kept: Kept, source: str, json: bool) -> int:
     print(
         json_text({"added": new, "here_already": here})
         if json
-        else f"Added: {new} acts. Here already: {here}."
+        else f"Added: {_acts(new)}. Here already: {here}."
     )
     return 0
 
 
 def _reset(kept: Kept, yes: bool, json: bool) -> int:
     count = len(kept.progress.acts())
-    forgotten = kept.progress.forget() if count and (yes or _agreed(count, kept.path)) else 0
-    print(json_text({"forgotten": forgotten}) if json else f"Forgotten: {forgotten} of {count} acts.")
+    forgotten = kept.progress.forget() if count and (yes or _agreed(count, kept.path, json)) else 0
+    print(json_text({"forgotten": forgotten}) if json else f"Forgotten: {forgotten} of {_acts(count)}.")
     return 0
 
 
-def _agreed(count: int, path: Path) -> bool:
+def _acts(count: int) -> str:
+    return "1 act" if count == 1 else f"{count} acts"
+
+
+def _agreed(count: int, path: Path, json: bool) -> bool:
+    what = "the only act" if count == 1 else f"all {_acts(count)}"
+    question = f"Forget {what} in {path}? Only an export brings that back. Type yes: "
     try:
-        answer = input(f"Forget all {count} acts in {path}? Only an export brings them back. Type yes: ")
+        print(question, end="", flush=True, file=sys.stderr if json else sys.stdout)  # data stays data
+        answer = input()
     except EOFError:
-        print()
+        print(file=sys.stderr if json else sys.stdout)
         raise HeadworkError(
             "nobody answered, and nothing was forgotten. headwork progress --reset --yes does not ask."
         ) from None

@@ -6,15 +6,17 @@ import textwrap
 from collections.abc import Iterator
 
 from ..workbook.course import Later
-from ..workbook.events import Asked, Card, Event, Listed, Marked, Opened, Said
+from ..workbook.events import Asked, Card, Event, Explained, Listed, Marked, Opened, Said
 from ..workbook.exercises import Exercise
 from ..workbook.standing import Standing
-from .text import bold, spelled, width_of_page
+from .text import NO_BREAK, bold, kept_together, spelled, width_of_page
 
 WIDEST = 80  # longer lines of prose are harder to read
 LIST_WIDTH = 76  # of a row of the list; where there is less room, it is a sentence
 STATE_SIGNS = {"done": "✓", "begun": "◐", "not yet": "○"}
 LATER = "in code, not yet here"
+SAME = "You have given these numbers before. why says what gives them."
+SAME_NUMBER = "You have given this number before. hint goes a step further."
 
 
 class Page:
@@ -41,6 +43,8 @@ class Page:
                 self._asked(event)
             case Marked():
                 self._marked(event)
+            case Explained():
+                self._explained(event)
             case Listed():
                 self._listed(event)
 
@@ -101,7 +105,7 @@ class Page:
         for line in in_view(asked.exercise, self.width, self.plain):
             self.line(line)
         if asked.exercise.helpers:
-            self.line(f"Given: {asked.exercise.helpers}")
+            self.prose(f"Given: {asked.exercise.helpers}")
         self.heading(f"Question {asked.at + 1} of {len(asked.exercise.questions)}")
         self.prose(asked.question.prompt)
 
@@ -120,8 +124,19 @@ class Page:
             _title, *lines = render_step(marked.exercise.problem, judged.step, self.plain)
             print("\n".join(lines), flush=True)
         if judged.verdict == NOT_RIGHT:
+            if marked.again:
+                self.prose(SAME if judged.step else SAME_NUMBER, "  ")
+            elif judged.explanation and judged.explanation.hint:
+                self.prose(judged.explanation.hint, "  ")
             words = "hint, why, show, skip" if judged.step else "hint, show, skip"
-            self.line(f"  Try again as often as you like, or: {words}")
+            self.prose(f"Try again as often as you like, or: {words}", "  ")
+
+    def _explained(self, explained: Explained) -> None:
+        from .explanation_text import explanation_texts
+
+        self.heading("What may be behind it")
+        for text in explanation_texts(explained.found):
+            self.prose(text, "  ")
 
     def _listed(self, listed: Listed) -> None:
         for one in listed.sets:
@@ -168,4 +183,6 @@ def wrapped(block: str, width: int, margin: str = "") -> list[str]:
     """The lines of one block; an indented one is a formula and stays as it is."""
     if block.startswith("    "):
         return [margin + line for line in block.splitlines()]
-    return textwrap.wrap(" ".join(block.split()), width, initial_indent=margin, subsequent_indent=margin)
+    text = kept_together(" ".join(block.split()))
+    lines = textwrap.wrap(text, width, initial_indent=margin, subsequent_indent=margin)
+    return [line.replace(NO_BREAK, " ") for line in lines]

@@ -12,6 +12,7 @@ from ..mechanism.fields import axes_of, field_named
 from ..mechanism.numerals import DIGITS
 from ..mechanism.steps import Step
 from ..mechanism.tracing import Trace, seeds
+from ..mistakes.lookup import typical_at
 from .formulas import formula_of
 from .grids import EVERY, Choice, Grid, caption_of, grid_of, is_large, places_of, summary_of
 
@@ -54,6 +55,7 @@ class Section:
     formula  in plain characters; "" for what the problem gives
     blocks   one for each head and batch element, or two for a summary
     note     what else is to be said, or ""
+    mistakes what learners get wrong at this step, by id; with the last of its results
     """
 
     title: str
@@ -61,6 +63,7 @@ class Section:
     formula: str
     blocks: tuple[Block, ...]
     note: str = ""
+    mistakes: tuple[str, ...] = ()
 
 
 def sections_of(
@@ -121,7 +124,13 @@ def _section(trace: Trace, step: Step, name: str, digits: int, choice: Choice) -
     elif name not in COPIES:
         note = ONE.format(name=name) if sum(_size(block.grid) for block in blocks) > MOST_WORKED else ""
         blocks = blocks if note else tuple(_with_arithmetic(trace, name, digits, choice))
-    return Section(_title(trace, step, name), name, formula_of(step, trace.problem), blocks, note)
+    title, formula = _title(trace, step, name), formula_of(step, trace.problem)
+    return Section(title, name, formula, blocks, note, _typical(trace, step, name))
+
+
+def _typical(trace: Trace, step: Step, name: str) -> tuple[str, ...]:
+    last = [field for made, field in made_by(trace) if made is step][-1]
+    return tuple(mistake.id for mistake in typical_at(trace.problem, step.name)) if name == last else ()
 
 
 def _title(trace: Trace, step: Step, name: str) -> str:

@@ -1,4 +1,4 @@
-"""`headwork show`: a problem worked out in full, step by step."""
+"""`headwork show`: a problem worked out in full, step by step; or beside what a mistake makes of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import OptionError, UnknownNameError
 from ..mechanism.tracing import Trace, trace
+from ..mistakes.lookup import typical_at
 from ..problem import Problem
 from .files import read_problem
 from .grids import EVERY, Choice
@@ -14,7 +15,9 @@ from .json_text import json_text
 from .sections import Section, entry_sections, fields_named, made_by, sections_of
 from .text import bold, plain_lines, spelled, table_lines, width_of_page, wrapped
 
-PRECISION = "Worked in full precision and shown to {digits}: rounded numbers can give another last digit."
+WITH_MISTAKE = "--with-mistake ID shows what a mistake makes of these numbers, beside the right ones."
+MOST_TYPICAL = 3  # mistakes named at a step
+PRECISION = "Worked in full precision and shown {digits}: rounded numbers can give another last digit."
 
 
 def run_show(
@@ -24,12 +27,19 @@ def run_show(
     entry: tuple[int, ...] | None = None,
     digits: int = 3,
     choice: Choice = EVERY,
+    mistake: str | None = None,
     json: bool = False,
     plain: bool = False,
 ) -> int:
     """Print the problem worked out; the exit status. Raises HeadworkError."""
     work = trace(read_problem(problem_text))
     fields = [field for name in steps for field in fields_named(work, name)]
+    if mistake is not None:
+        if entry is not None or choice != EVERY:
+            raise OptionError("--with-mistake shows whole tables; leave out --entry, --head and --batch.")
+        from .mistake_text import show_mistake
+
+        return show_mistake(work, mistake, fields, json, plain)
     if json and choice != EVERY and entry is None:
         raise OptionError(
             "--json has every head and batch element; --head and --batch go with text or --entry."
@@ -48,6 +58,9 @@ def run_show(
         )
     for line in page(work.problem, sections, digits, plain):
         print(line)
+    if any(section.mistakes for section in sections):
+        print()
+        print(wrapped(WITH_MISTAKE, width_of_page(), "", ""))
     return 0
 
 
@@ -56,6 +69,8 @@ def show_record(
 ) -> dict[str, Any]:
     """The trace as data, with these fields only and one entry's arithmetic where they are asked for."""
     record = work.to_dict()
+    for step in record["steps"]:
+        step["typical_mistakes"] = [each.id for each in typical_at(work.problem, step["name"])]
     if fields:
         wanted = {step.name for step, name in made_by(work) if name in fields}
         record["steps"] = [step for step in record["steps"] if step["name"] in wanted]
@@ -68,7 +83,7 @@ def show_record(
 def page(problem: Problem, sections: Sequence[Section], digits: int, plain: bool) -> Iterator[str]:
     """The lines of text."""
     width = width_of_page()
-    count = f"{digits} {'decimal' if digits == 1 else 'decimals'}"
+    count = f"to {digits} {'decimal' if digits == 1 else 'decimals'}" if digits else "without decimals"
     for text in (size_text(problem), PRECISION.format(digits=count)):
         yield wrapped(spelled(text) if plain else text, width, "", "")
     for section in sections:
@@ -111,3 +126,8 @@ def _section_lines(section: Section, digits: int, width: int, plain: bool) -> It
     if section.note:
         yield ""
         yield wrapped(section.note, width, hang="")
+    if section.mistakes:
+        yield ""
+        more = len(section.mistakes) - MOST_TYPICAL
+        ids = ", ".join(section.mistakes[:MOST_TYPICAL]) + (f" and {more} more" if more > 0 else "")
+        yield wrapped(f"Typical mistakes: {ids}.", width)

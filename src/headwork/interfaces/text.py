@@ -61,15 +61,26 @@ def bold(text: str) -> str:
 
 def wrapped(text: str, width: int, margin: str = "  ", hang: str = "    ") -> str:
     """The text, its further lines starting farther in; what is in short parentheses stays together."""
-    together = re.sub(r"\([^()]{,30}\)", lambda match: match.group().replace(" ", NO_BREAK), text)
     return textwrap.fill(
-        together,
+        kept_together(text),
         width,
         initial_indent=margin,
         subsequent_indent=margin + hang,
         break_long_words=False,
         break_on_hyphens=False,
     ).replace(NO_BREAK, " ")
+
+
+def printable(text: str) -> str:
+    """The text without characters that move the cursor or change the screen: they are written as \\x1b."""
+    return "".join(
+        c if c.isprintable() or c == NO_BREAK else " " if c.isspace() else ascii(c)[1:-1] for c in text
+    )
+
+
+def kept_together(text: str) -> str:
+    """The text with blanks that do not break in short parentheses: (d_k = 4)."""
+    return re.sub(r"\([^()]{,30}\)", lambda match: match.group().replace(" ", NO_BREAK), text)
 
 
 def table_lines(grid: Grid, width: int, margin: str = "  ") -> Iterator[str]:

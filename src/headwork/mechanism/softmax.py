@@ -21,8 +21,8 @@ def row_max(masked: Array, sink: Array | None = None) -> Array:
 
 def exponentials(masked: Array, top: Array) -> Array:
     """exp(s − m). A row that may see nothing has m = −inf, and −inf − −inf is NaN: m counts as 0 there."""
-    shifted = np.asarray(masked - np.where(np.isneginf(top), 0, top))
-    return np.exp(shifted, out=shifted)
+    shifted: Array = np.asarray(masked - np.where(top == -np.inf, 0, top))
+    return np.asarray(np.exp(shifted, out=shifted))
 
 
 def row_sum(exps: Array, sink: Array | None = None, top: Array | None = None) -> Array:
@@ -38,7 +38,7 @@ def weights(exps: Array, total: Array) -> Array:
 
 def logsumexp(top: Array, total: Array) -> Array:
     """m + ln Σ, natural; −inf where a row may see nothing.  Source: Dao 2023, section 3.1."""
-    return np.where(np.isneginf(top), 0, top) + np.log(total)
+    return np.where(top == -np.inf, 0, top) + np.log(total)
 
 
 def blend(weight: Array, value: Array, allowed: Array) -> Array:

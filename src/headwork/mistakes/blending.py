@@ -24,6 +24,11 @@ def blended(problem: Problem, weights: Array, value: Array, allowed: Array) -> A
     return blend.astype(problem.dtype, copy=False)
 
 
+def own_value(problem: Problem, value: Array) -> Array:
+    """The value of each query's own token."""
+    return value[..., problem.row_numbers, :].astype(problem.dtype, copy=False)
+
+
 def has_value(problem: Problem) -> bool:
     """There is something to blend."""
     return problem.Dv is not None
@@ -225,10 +230,9 @@ OWN_VALUE_ONLY = Mistake(
     hides_when="all values are equal",
     source=BY_HAND,
     wrong={
-        "blend": lambda problem, weights, value, allowed: value.astype(problem.dtype) + 0 * weights[..., :1]
+        "blend": lambda problem, weights, value, allowed: own_value(problem, value) + 0 * weights[..., :1]
     },
     applies=square,
-    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(Dv=2, fixed=SAME_VALUES),
 )
@@ -420,11 +424,10 @@ VALUE_ADDED = Mistake(
     source=BY_HAND,
     wrong={
         "blend": lambda problem, weights, value, allowed: (
-            blended(problem, weights, value, allowed) + value.astype(problem.dtype)
+            blended(problem, weights, value, allowed) + own_value(problem, value)
         )
     },
     applies=square,
-    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(fixed={"value": [[0.0] * 4] * 3}),
 )

@@ -144,15 +144,14 @@ def _kept(low: Array, high: Array, fits: Array, patterns: Array, weights: Array)
     return None if keep.all() else Dropout(_usual(*ends), keep, choices=int((weights > 0).sum()))
 
 
-def sample_pattern(weights: Array) -> Array:
+def sample_pattern(problem: Problem) -> Array:
     """A fixed pattern that drops every third weight along the diagonals, to show what dropout does."""
-    Tq, Tk = weights.shape[-2:]
-    return np.asarray((np.arange(Tq)[:, None] + np.arange(Tk)) % 3 != 2)
+    return np.asarray((problem.row_numbers[:, None] + np.arange(problem.Tk)) % 3 != 2)
 
 
 def dropped(problem: Problem, weights: Array) -> Array:
     """Some weights dropped, the others divided by 1 − p."""
-    return np.where(sample_pattern(weights), weights / (1 - SAMPLE_P), 0)
+    return np.where(sample_pattern(problem), weights / (1 - SAMPLE_P), 0)
 
 
 DROPOUT_AT_INFERENCE = Mistake(
@@ -167,7 +166,6 @@ DROPOUT_AT_INFERENCE = Mistake(
     hides_when="p is 0, or no weight happens to be dropped; in the output also where all values are 0",
     source="pytorch/pytorch#124464",
     wrong={"after-softmax": dropped},
-    mixes_queries=True,
     witness=SHOWN,
     blind_spot=ZERO_VALUES,
 )
@@ -183,8 +181,7 @@ DROPOUT_NOT_RESCALED = Mistake(
     mend="Set dropout to 0 outside training; in training divide what is kept by 1 − p.",
     hides_when="p is 0, or no weight happens to be dropped; in the output also where all values are 0",
     source=PAPER,
-    wrong={"after-softmax": lambda problem, weights: np.where(sample_pattern(weights), weights, 0)},
-    mixes_queries=True,
+    wrong={"after-softmax": lambda problem, weights: np.where(sample_pattern(problem), weights, 0)},
     witness=SHOWN,
     blind_spot=ZERO_VALUES,
 )

@@ -1,9 +1,9 @@
-"""A mistake at work on its witness: right and wrong numbers, where they first differ and at the end."""
+"""A mistake at work on a problem: right and wrong numbers, where they first differ and at the end."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,18 +20,19 @@ from .wrong_run import run_wrong
 MOST_DIGITS = 12
 MOST_TRIED = 12
 EXACT = 1e-9  # closer numbers are the same, worked out in another order
+USED = {"masked": "logits", "weights": "attention"}  # a wrong pipeline may do something to them before
 # what may be seen shows in the masked scores, what is added in the biased ones
 NOT_SHOWN = ("allowed", "bias")
 
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A mistake on its witness.
+    """A problem worked out, and worked out with a mistake.
 
     Fields
     theta        the number in the rule, None where it has none
-    right wrong  the problem worked out, and worked out with the mistake
-    fields       where to look: the first field that differs, and the last
+    right wrong  the two, each with the fields that both have
+    fields       the results that differ, in the order of the pipeline; none where the mistake hides
     """
 
     theta: float | None
@@ -41,7 +42,7 @@ class Example:
 
     @property
     def problem(self) -> Problem:
-        """The witness."""
+        """What was worked out."""
         return self.right.problem
 
     def differs(self, name: str) -> Array:
@@ -55,32 +56,38 @@ class Example:
             return DIGITS
         return min(1 - math.floor(math.log10(largest)), MOST_DIGITS)
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        fields = {name: {"right": self.right[name], "wrong": self.wrong[name]} for name in self.fields}
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The first and the last of the fields."""
+        return tuple(dict.fromkeys((*self.fields[:1], *self.fields[-1:])))
+
+    def to_dict(self, names: Sequence[str] | None = None) -> dict[str, Any]:
+        """As plain data: these fields, or the ends."""
+        names = self.ends if names is None else names
+        fields = {name: {"right": self.right[name], "wrong": self.wrong[name]} for name in names}
         return {"problem": self.problem.to_dict(), "theta": self.theta, "fields": fields}
 
 
-def example_of(mistake: Mistake) -> Example:
-    """The mistake on its witness."""
-    problem = mistake.witness.draw()
-    right = run_wrong(problem, ())
-    theta, wrong = _most_telling(problem, mistake, right)
+def example_of(mistake: Mistake, problem: Problem | None = None) -> Example:
+    """The mistake on a problem, or on its witness; a rule with a number with one that shows."""
+    problem = mistake.witness.draw() if problem is None else problem
+    if mistake.parameter is None:
+        return example_with(problem, (mistake,))
+    tried = [example_with(problem, (mistake,), theta) for theta in _numbers(problem, mistake.parameter)]
+    return max(tried, key=lambda example: len(example.fields))
+
+
+def example_with(problem: Problem, mistakes: Sequence[Mistake], theta: float | None = None) -> Example:
+    """Mistakes made together on a problem; theta is the number in the rule of one of them."""
+    right, wrong = (_as_used(run_wrong(problem, made, theta)) for made in ((), mistakes))
     seen = _seen(problem, right, wrong)
     whole = {name: np.broadcast_to(wrong[name].astype(np.float64), right[name].shape) for name in seen}
-    return Example(
-        theta, Trace(problem, right), Trace(problem, whole), tuple(dict.fromkeys((seen[0], seen[-1])))
-    )
+    return Example(theta, Trace(problem, right), Trace(problem, whole), tuple(seen))
 
 
-def _most_telling(
-    problem: Problem, mistake: Mistake, right: Mapping[str, Array]
-) -> tuple[float | None, Mapping[str, Array]]:
-    """The wrong fields; of a rule with a number, with one that shows in most fields."""
-    if mistake.parameter is None:
-        return None, run_wrong(problem, (mistake,))
-    tried = [(theta, run_wrong(problem, (mistake,), theta)) for theta in _numbers(problem, mistake.parameter)]
-    return max(tried, key=lambda one: len(_seen(problem, right, one[1])))
+def _as_used(fields: dict[str, Array]) -> dict[str, Array]:
+    """The masked scores as they go into the softmax, and the weights as they go into the blend."""
+    return fields | {name: fields[used] for name, used in USED.items() if used in fields}
 
 
 def _numbers(problem: Problem, parameter: Parameter) -> list[float]:

@@ -1,17 +1,19 @@
-"""Find a mistake by its id, by the beginning of one, or by words."""
+"""Find a mistake by its id, by the beginning of one, by words, or by the step where it is made."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from ..errors import UnknownNameError
 from ..mechanism.steps import STEPS
+from ..problem import Problem
 from .catalogue import TOPICS, Topic
 from .mistake import Mistake, Reading
+from .wrong_run import can_be_made
 
 WRITES = {step.name: step.writes for step in STEPS}
 MOST_NAMED = 6  # ids named in a message
@@ -140,12 +142,23 @@ def search(words: Sequence[str] = (), step: str | None = None) -> tuple[Entry, .
         near = nearest(str(step).lower(), _step_names())
         hint = f" Did you mean {_some(near)}?" if near else f" There are {', '.join(t.id for t in TOPICS)}."
         raise UnknownNameError(f"no mistake concerns a step {_quoted(str(step))}.{hint}")
-    sought = [part for word in words for part in word.lower().split()]
-    scored = [(entry, [_weight(entry, word) for word in sought]) for entry in found]
-    ranked = sorted(
-        ((entry, sum(weights)) for entry, weights in scored if all(weights)), key=lambda one: -one[1]
-    )
+    sought = dict.fromkeys(part for word in words for part in word.lower().split())
+    scored = [(entry, _score(entry, sought)) for entry in found]
+    ranked = sorted((one for one in scored if one[1] is not None), key=lambda one: -(one[1] or 0))
     return tuple(entry for entry, _ in ranked)
+
+
+def typical_at(problem: Problem, step: str) -> tuple[Mistake, ...]:
+    """What learners get wrong at a step of this problem, in the order of the catalogue."""
+    mistakes = (mistake for topic in TOPICS for mistake in topic.mistakes)
+    return tuple(
+        mistake
+        for mistake in mistakes
+        if mistake.typical
+        and not mistake.convention
+        and mistake.steps[:1] == (step,)
+        and can_be_made(problem, mistake)
+    )
 
 
 @cache
@@ -164,11 +177,17 @@ def _step_names() -> tuple[str, ...]:
     return tuple(sorted(frozenset().union(*_concerns().values())))
 
 
-def _weight(entry: Entry, word: str) -> int:
-    """How much the word says for this entry; 0 where it does not occur."""
-    texts = entry.to_dict()
-    exact = 100 * (word == entry.id)
-    return exact + sum(weight for field, weight in WEIGHTS.items() if word in texts[field].lower())
+def _score(entry: Entry, words: Iterable[str]) -> int | None:
+    """How much the words say for this entry; None where one of them does not occur."""
+    record = entry.to_dict()
+    texts = {field: record[field].lower() for field in WEIGHTS}
+    total = 0
+    for word in words:
+        weight = sum(weight for field, weight in WEIGHTS.items() if word in texts[field])
+        if not weight:
+            return None
+        total += weight + 100 * (word == entry.id)
+    return total
 
 
 def _quoted(name: str) -> str:

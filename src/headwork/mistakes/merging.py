@@ -60,25 +60,43 @@ def online(logits: Array, value: Array, allowed: Array, lengths: Sequence[int], 
     logits (…, H, Tq, Tk), value (…, H, Tk, Dv), allowed broadcasts to logits. Right without a fault.
     """
     allowed = np.broadcast_to(allowed, np.broadcast_shapes(allowed.shape, logits.shape))
-    top = np.full((*logits.shape[:-1], 1), -np.inf)
-    total: Array = np.zeros_like(top)
-    acc: Array = np.zeros((1,))
-    last, start = top, 0
-    for length in lengths:
-        part = slice(start, start + length)
-        own_top = softmax.row_max(logits[..., part])
-        new_top = np.maximum(top, own_top)
-        exps = softmax.exponentials(logits[..., part], new_top)
-        shrink = _shrunk_by(last if fault.previous else top, new_top)
-        if fault.lazy:
-            grown = np.isneginf(top) | (new_top - top > LAZY)
-            shrink, new_top = np.where(grown, shrink, 1), np.where(grown, new_top, top)
-        added = softmax.blend(exps, value[..., part, :], allowed[..., part])
-        acc = _kept("accumulator", acc, shrink, fault) + added
-        total = _kept("row_sum", total, shrink, fault) + softmax.row_sum(exps)
+    starts = np.cumsum((0, *lengths[:-1]))
+    own_tops = np.maximum.reduceat(logits, starts, axis=-1).astype(np.float64)
+    tops, shrink = _frames(own_tops, fault)
+    exps = softmax.exponentials(logits, np.repeat(tops, lengths, axis=-1))
+    kept_acc, kept_sum = (_kept(name, shrink, fault) for name in ("accumulator", "row_sum"))
+    total, acc = np.zeros((*logits.shape[:-1], 1)), np.zeros((1,))
+    for index, (start, length) in enumerate(zip(starts.tolist(), lengths, strict=True)):
+        part, own = slice(start, start + length), slice(index, index + 1)
+        added = softmax.blend(exps[..., part], value[..., part, :], allowed[..., part])
+        acc = added if kept_acc is None else acc * kept_acc[..., own] + added
+        own_sum = softmax.row_sum(exps[..., part])
+        total = own_sum if kept_sum is None else total * kept_sum[..., own] + own_sum
         acc = softmax.weights(acc, total) if fault.divides else acc
-        top, last, start = new_top, own_top, start + length
     return acc if fault.divides else softmax.weights(acc, total)
+
+
+def _frames(own_tops: Array, fault: Fault) -> tuple[Array, Array]:
+    """The maximum that each part's exponentials are taken with, and by what old results shrink there."""
+    nothing = np.full_like(own_tops[..., :1], -np.inf)
+    tops = np.maximum.accumulate(own_tops, axis=-1)
+    if fault.lazy:
+        return _lazy_frames(own_tops)
+    before = own_tops if fault.previous else tops
+    return tops, _shrunk_by(np.concatenate([nothing, before[..., :-1]], axis=-1), tops)
+
+
+def _lazy_frames(own_tops: Array) -> tuple[Array, Array]:
+    """The same where m stays while it grows little."""
+    top = np.full_like(own_tops[..., 0], -np.inf)
+    tops, shrink = np.empty_like(own_tops), np.empty_like(own_tops)
+    for index in range(own_tops.shape[-1]):
+        new_top = np.maximum(top, own_tops[..., index])
+        grown = np.isneginf(top) | (new_top - top > LAZY)
+        tops[..., index] = new_top
+        shrink[..., index] = np.where(grown, _shrunk_by(top, new_top), 1)
+        top = np.where(grown, new_top, top)
+    return tops, shrink
 
 
 def _shrunk_by(old: Array, new: Array) -> Array:
@@ -86,13 +104,13 @@ def _shrunk_by(old: Array, new: Array) -> Array:
     return np.where(np.isneginf(old), 0, softmax.exponentials(old, new))
 
 
-def _kept(name: str, old: Array, shrink: Array, fault: Fault) -> Array:
-    """What is left of the old accumulator or row_sum when the next part comes in."""
+def _kept(name: str, shrink: Array, fault: Fault) -> Array | None:
+    """By what the old accumulator or row_sum is multiplied when the next part comes in; None: it is lost."""
     if fault.overwrites in (name, "both"):
-        return np.zeros_like(old)
+        return None
     if fault.inverted in (name, "both"):
         shrink = np.where(shrink == 0, 0, 1 / np.where(shrink == 0, 1, shrink))
-    return old * shrink if getattr(fault, name) else old
+    return shrink if getattr(fault, name) else np.ones_like(shrink)
 
 
 Parts = Callable[[Problem, Array, Array, Array, Sequence[int]], Array]

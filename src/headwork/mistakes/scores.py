@@ -433,6 +433,7 @@ SCORES_OF_LAST_QUERY = Mistake(
     source=BY_HAND,
     wrong={"scores": lambda problem, query, key: _same_rows(dot(problem, query, key), -1)},
     applies=lambda problem: problem.Tq > 1,
+    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(D=2, Tq=2, fixed={"query": [[1.0, 0.5], [1.0, 0.5]]}),
 )

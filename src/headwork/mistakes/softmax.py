@@ -575,12 +575,13 @@ SUM_WITHOUT_DIAGONAL = Mistake(
     source=BY_HAND,
     wrong={
         "row-sum": Wrong(
-            lambda problem, exps: np.sum(exps * ~np.eye(problem.Tk, dtype=bool), axis=-1, keepdims=True),
+            lambda problem, exps: np.sum(
+                exps * (problem.row_numbers[:, None] != np.arange(problem.Tk)), axis=-1, keepdims=True
+            ),
             ("exponentials",),
         )
     },
     applies=lambda problem: plain(problem) and problem.Tq == problem.Tk > 1,
-    mixes_queries=True,
     witness=Recipe(),
     blind_spot=Recipe(fixed={"mask": [[False, True, True], [True, False, True], [True, True, False]]}),
 )
@@ -630,7 +631,7 @@ SOFTMAX_EPSILON = Mistake(
     wrong={"row-sum": lambda problem, theta, exps, top: row_sum(problem, exps, top)[0] + theta},
     parameter=Parameter(
         symbol="θ",
-        values=lambda problem: (1e-9, 1e-8, 1e-6, 1e-5, 1e-3, *map(float, np.geomspace(1e-4, 2, 60))),
+        values=lambda problem: (1e-9, 1e-8, 1e-6, 1e-5, 1e-3, *map(float, np.geomspace(1e-4, 1e3, 70))),
         right=lambda problem: 0.0,
     ),
     witness=Recipe(),

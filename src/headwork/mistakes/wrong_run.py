@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -60,7 +61,13 @@ def can_be_made(problem: Problem, mistake: Mistake) -> bool:
     """Whether the problem can show it, and works out every step that it replaces from fields that it has."""
     if not mistake.applies(problem):
         return False
-    have = set(seeds(problem))
+    asked = frozenset(step.name for step in STEPS if step.asked(problem))
+    return _is_worked_out(mistake, frozenset(seeds(problem)), asked)
+
+
+@lru_cache(maxsize=4096)
+def _is_worked_out(mistake: Mistake, given: frozenset[str], asked: frozenset[str]) -> bool:
+    have = set(given)
     for step in STEPS:
         replaced = step.name in mistake.wrong
         reads = mistake.version(step.name).reads if replaced else step.reads
@@ -68,7 +75,7 @@ def can_be_made(problem: Problem, mistake: Mistake) -> bool:
         known = all(name in have for name in step.writes)
         if replaced and (missing or known):
             return False
-        if replaced or step.asked(problem) or not reads:
+        if replaced or step.name in asked or not reads:
             have |= set() if missing else set(step.writes)
         elif step.passes and reads[0] in have:
             have.add(step.writes[0])

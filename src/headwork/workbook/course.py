@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..problem import Problem
 
 THREE_TOKENS = ("scores", "asymmetry", "scaling", "softmax", "blend", "all-rows", "saturation", "causal")
+MOST_DIGITS = 6  # of the number of an exercise
 SETS = (("three-tokens", THREE_TOKENS),)
 
 
@@ -144,7 +145,7 @@ def _find(plain: str, asked: str) -> Exercise | Later:
     known = {one.id: one for each in course() for one in each.announced}
     if plain in known:
         return known[plain]
-    if plain.isdecimal():
+    if plain.isdecimal() and len(plain) <= MOST_DIGITS:
         return _numbered(int(plain))
     begins = [name for name in known if plain and name.startswith(plain)]
     if len(begins) == 1:

@@ -10,8 +10,9 @@ from .exercises import Exercise
 from .questions import Question
 from .standing import Standing
 
-if TYPE_CHECKING:
-    from .judging import Judged  # marking, which the course can be listed without
+if TYPE_CHECKING:  # marking, which the course can be listed without
+    from ..diagnosis.diagnosing import Diagnosis
+    from .judging import Judged
 
 
 @dataclass(frozen=True)
@@ -107,17 +108,38 @@ class Marked:
     exercise, question  which
     answer   as it was read
     judged   what came of it
+    again    whether the learner gave the same numbers before, and they were not right
     """
 
     exercise: Exercise
     question: Question
     answer: str
     judged: Judged
+    again: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Everything about the mark."""
-        ids = {"exercise": self.exercise.id, "question": self.question.id}
+        ids = {"exercise": self.exercise.id, "question": self.question.id, "again": self.again}
         return {"event": "mark", **ids, "answer": self.answer, **self.judged.to_dict()}
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What is behind an answer that is not right, told in full.
+
+    Fields
+    exercise, question  which
+    found    the diagnosis
+    """
+
+    exercise: Exercise
+    question: Question
+    found: Diagnosis
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that was found."""
+        ids = {"exercise": self.exercise.id, "question": self.question.id}
+        return {"event": "why", **ids, **self.found.to_dict()}
 
 
 @dataclass(frozen=True)
@@ -165,4 +187,4 @@ class Listed:
         return {"id": one.id, "title": one.title, "exercises": rows + later}
 
 
-Event = Said | Card | Opened | Asked | Marked | Listed
+Event = Said | Card | Opened | Asked | Marked | Explained | Listed

@@ -1,18 +1,24 @@
-"""What an answer to a question deserves: the marks of a step, or the verdict on one number."""
+"""What an answer to a question deserves: the marks of a step and what explains them, or a verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..diagnosis.marking import StepMark, mark
+import numpy as np
+
+from ..diagnosis.marking import Marking, StepMark, mark
 from ..diagnosis.rounding import half_unit
-from ..diagnosis.typed import read_number
+from ..diagnosis.typed import read_entries, read_number
 from ..diagnosis.verdicts import NOT_RIGHT, SHORT, mark_number, short_note
+from ..errors import AnswerError
 from ..problem import Problem
 from .questions import NumberQuestion, StepQuestion
 from .standing import COUNTS
+
+if TYPE_CHECKING:
+    from ..diagnosis.diagnosing import Diagnosis
 
 
 @dataclass(frozen=True)
@@ -23,22 +29,33 @@ class Judged:
     verdict   right, follows, short (right so far), blank (an entry is missing) or not right
     sentence  about it, in words
     typed     one number as it was read; step: the marks of a step. One of the two is None
+    marking   of the step and the steps before it
     """
 
     verdict: str
     sentence: str
     typed: str | None = None
     step: StepMark | None = None
+    marking: Marking | None = None
 
     @property
     def is_done(self) -> bool:
         """Whether the question is answered."""
         return self.verdict in COUNTS
 
+    @property
+    def explanation(self) -> Diagnosis | None:
+        """What is behind a step that is not right; None where it is, and for one number."""
+        if self.marking is None or self.step is None:
+            return None
+        return self.marking.explanations.get(self.step.step)
+
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         marks = self.step.to_dict() if self.step else {"typed": self.typed}
-        return {**marks, "verdict": self.verdict, "sentence": self.sentence}
+        found = self.explanation
+        said = {"verdict": self.verdict, "sentence": self.sentence, "explanation": found and found.to_dict()}
+        return {**marks, **said}
 
 
 def judge_step(
@@ -53,8 +70,9 @@ def judge_step(
     Source: docs/marking.md.
     """
     answers = {one.step: in_rows(one, text) for one, text in {**earlier, question: answer}.items()}
-    step = mark(problem, answers, question.digits)[question.step]
-    return Judged(step.verdict, step.sentence, step=step)
+    marking = mark(problem, answers, question.digits)
+    step = marking[question.step]
+    return Judged(step.verdict, step.sentence, step=step, marking=marking)
 
 
 def judge_number(question: NumberQuestion, answer: str) -> Judged:
@@ -78,17 +96,16 @@ def judge_number(question: NumberQuestion, answer: str) -> Judged:
     return Judged(verdict, short_note(question.digits) if verdict == SHORT else "", typed.text)
 
 
-def reason(question: StepQuestion, problem: Problem, answer: str) -> str:
-    """What may be behind an answer that is not right: the mistake or slip that gives its numbers.
+def same_numbers(answer: str, other: str) -> bool:
+    """Whether two answers, as they were typed, say the same numbers in the same places.
 
-    question, problem, answer  as in `judge_step`
-    Raises nothing. Special cases: an answer that nothing explains is said to be one.
+    answer, other  rows apart by ;
+    Raises nothing. Special cases: what cannot be read, as from an imported file, is not the same.
     """
-    from ..diagnosis.diagnosing import (
-        diagnose,
-    )  # the catalogue of mistakes: half of the time to start, and seldom needed
-
-    return diagnose(problem, in_rows(question, answer), question.step, question.digits).sentence
+    try:
+        return np.array_equal(read_entries(answer).values, read_entries(other).values, equal_nan=True)
+    except AnswerError:
+        return False
 
 
 def in_rows(question: StepQuestion, answer: str) -> Any:

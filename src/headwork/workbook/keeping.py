@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from .progress import NotWritableError, Progress, user_file
+from ..errors import FileError
+from .progress import Act, NotWritableError, Progress, user_file
 
 VARIABLE = "HEADWORK_PROGRESS"
 
@@ -52,14 +53,26 @@ def open_progress(option: Path | None, *, create: bool) -> Iterator[Kept]:
     warning = ""
     try:
         progress = Progress(path if create or _may_be_there(path) else None, to_write=create)
+        if progress.is_read_only:
+            warning = f"{path} can be read but not written, so nothing in it can change."
     except NotWritableError as error:
         if named is not None:
             raise
         reason = str(error)
         progress = Progress(None)
-        warning = f"Your progress is out of reach, and nothing will be kept. {reason[:1].upper()}{reason[1:]}"
+        progress.add(_readable_acts(path))
+        warning = f"Nothing of this will be kept. {reason[:1].upper()}{reason[1:]}"
     with progress:
         yield Kept(progress, path, warning)
+
+
+def _readable_acts(path: Path) -> tuple[Act, ...]:
+    """What was kept in a file that can no longer be written, so that practice goes on from there."""
+    try:
+        with Progress(path) as kept:
+            return kept.acts()
+    except FileError:
+        return ()
 
 
 def _may_be_there(path: Path) -> bool:

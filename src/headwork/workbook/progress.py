@@ -6,6 +6,7 @@ program ends. Acts have ids of their own, so that two files merge without double
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 import uuid
@@ -79,24 +80,28 @@ class Progress:
     """The log of acts in a file, or in memory.
 
     Fields
-    path  the file; None keeps it in memory, for as long as the program runs
+    path          the file; None keeps it in memory, for as long as the program runs
+    is_read_only  it can be read and not written
 
     With `to_write`, a file that can be read and not written is refused at once, before an act is lost.
     """
 
     def __init__(self, path: Path | None, *, to_write: bool = False) -> None:
         self.path = path
-        if path is not None:
-            with _explained(path, "open"):
-                path.parent.mkdir(parents=True, exist_ok=True)
         with _explained(path, "open"):
-            self._connection = sqlite3.connect(path or ":memory:", timeout=PATIENCE, isolation_level=None)
+            self.is_read_only = path is not None and not to_write and not _can_be_written(path)
+            is_empty = path is not None and self.is_read_only and path.stat().st_size == 0
+            to_read = path if self.is_read_only and not is_empty else None
+            self._connection = _opened_to_read(to_read) if to_read else _opened(None if is_empty else path)
         try:
             with _explained(path, "open"):
-                self._prepare()
+                self._check_owner()
+                if not to_read:
+                    self._prepare()
+                self._check_sound()
                 if to_write:
-                    with self._transaction():
-                        pass
+                    with self._transaction():  # an empty one would pass
+                        self._connection.execute(f"PRAGMA user_version = {SCHEMA}")
         except BaseException:
             self._connection.close()
             raise
@@ -161,8 +166,7 @@ class Progress:
         self._connection.execute("COMMIT")
 
     def _prepare(self) -> None:
-        """Look at what kind of file this is before anything is written to it."""
-        self._check_owner()
+        """Make the table in a new file, and keep it so that nothing is lost."""
         if self._pragma("user_version") == 0:
             with self._transaction():
                 if self._pragma("user_version") == 0:  # another process may have been first
@@ -171,9 +175,9 @@ class Progress:
                     self._connection.execute(f"PRAGMA user_version = {SCHEMA}")
         self._use_wal()
         self._connection.execute("PRAGMA synchronous = FULL")  # on the disk, not only handed to the system
-        self._check_sound()
 
     def _check_owner(self) -> None:
+        """Look at what kind of file this is before anything is written to it."""
         version, owner = self._pragma("user_version"), self._pragma("application_id")
         tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if owner != APPLICATION and (tables or version or owner):
@@ -207,6 +211,38 @@ class Progress:
 
     def _pragma(self, name: str) -> Any:
         return self._connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def _can_be_written(path: Path) -> bool:
+    """Whether SQLite can write the file and, beside it, what it has not yet put there; or make it."""
+    return not path.is_file() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def _opened(path: Path | None) -> sqlite3.Connection:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    return sqlite3.connect(path or ":memory:", timeout=PATIENCE, isolation_level=None)
+
+
+def _opened_to_read(path: Path) -> sqlite3.Connection:
+    """The file, with nothing written to it or beside it."""
+    beside = path.with_name(f"{path.name}-wal")  # what is not yet in the file itself
+    if not beside.exists() or beside.stat().st_size == 0:
+        return _read_as(path, "immutable=1")
+    try:
+        return _read_as(path, "mode=ro")
+    except sqlite3.OperationalError:  # it would have to make another file beside it
+        return _read_as(path, "immutable=1")
+
+
+def _read_as(path: Path, how: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, isolation_level=None)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master")
+        return connection
+    except sqlite3.Error:
+        connection.close()
+        raise
 
 
 def storable(text: str) -> str:

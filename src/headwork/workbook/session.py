@@ -13,10 +13,10 @@ from .answers import Table
 from .contents import listed
 from .course import exercises, set_of
 from .endings import course_ended, exercise_closed
-from .events import Asked, Card, Event, Marked, Opened, Said
+from .events import Asked, Card, Event, Explained, Marked, Opened, Said
 from .exercises import Exercise
 from .hinting import next_hint
-from .judging import Judged, judge_number, judge_step, reason
+from .judging import Judged, judge_number, judge_step, same_numbers
 from .progress import Act, Progress
 from .questions import ExplainQuestion, NumberQuestion, Question, StepQuestion
 from .solutions import asked_rows, solution
@@ -24,6 +24,7 @@ from .standing import first_open, point_text, resume
 from .words import ALSO, HOW, OR_A_WORD, WORDS, expected, help_lines
 
 COMPARED = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "p": "partly", "partly": "partly"}
+UNKNOWN = "Nothing is known about this number. hint goes a step further, and show has the worked solution."
 UNROUNDED = (
     "Worked with unrounded numbers: from rounded ones, the last digit may come out one higher or lower."
 )
@@ -130,28 +131,40 @@ class Session:
                     return
                 answer = self._table.text
                 self._table = self._empty_table(question)
-                judged = judge_step(question, self._exercise.problem, answer, self._earlier(question))
             else:
-                assert isinstance(question, NumberQuestion)
                 answer = line
-                judged = judge_number(question, line)
+            judged = self._judged(answer)
         except AnswerError as error:
             yield Said("unreadable", f"{error} Nothing was marked.")
             return
         yield from self._mark(answer, judged)
 
     def _mark(self, answer: str, judged: Judged) -> Iterator[Event]:
+        again = any(
+            act.verdict == NOT_RIGHT and same_numbers(act.text, answer)
+            for act in self._answers(self.question)
+        )
         self._keep("answer", answer, judged.verdict)
-        yield Marked(self._exercise, self.question, answer, judged)
+        yield Marked(self._exercise, self.question, answer, judged, again)
         if judged.is_done:
             yield from self._next()
 
-    def _earlier(self, question: StepQuestion) -> dict[StepQuestion, str]:
-        """The learner's own latest answers to the steps before this one, for follow-through."""
+    def _judged(self, answer: str) -> Judged:
+        question = self.question
+        if isinstance(question, StepQuestion):
+            return judge_step(question, self._exercise.problem, answer, self._earlier())
+        assert isinstance(question, NumberQuestion)
+        return judge_number(question, answer)
+
+    def _answers(self, question: Question) -> list[Act]:
+        """The learner's answers to a question of this exercise, the latest at the end."""
         acts = self.progress.acts(self._exercise.id)
-        latest = {act.question: act.text for act in acts if act.kind == "answer"}
-        before = self._exercise.questions[: self._at]
-        return {one: latest[one.id] for one in before if isinstance(one, StepQuestion) and one.id in latest}
+        return [act for act in acts if act.question == question.id and act.kind == "answer"]
+
+    def _earlier(self) -> dict[StepQuestion, str]:
+        """The learner's own latest answers to the steps before this one, for follow-through."""
+        before = [one for one in self._exercise.questions[: self._at] if isinstance(one, StepQuestion)]
+        return {one: answers[-1].text for one in before if (answers := self._answers(one))}
 
     def _empty_table(self, question: StepQuestion) -> Table:
         work = self._exercise.work
@@ -250,21 +263,17 @@ class Session:
         )
 
     def _why(self) -> Iterator[Event]:
-        acts = self.progress.acts(self._exercise.id)
-        answers = [act for act in acts if act.question == self.question.id and act.kind == "answer"]
-        if not isinstance(self.question, StepQuestion) or not answers:
-            yield Said(
-                "note",
-                "why says what may be behind a table of numbers that you have typed; there is none here.",
-            )
-        elif answers[-1].verdict != NOT_RIGHT:
+        answers = self._answers(self.question)
+        if not answers:
+            yield Said("note", "why says what may be behind an answer that is not right; there is none here.")
+            return
+        judged = self._judged(answers[-1].text)
+        if judged.verdict != NOT_RIGHT:
             yield Said("note", "Your last answer has nothing in it that is not right.")
+        elif judged.explanation is not None:
+            yield Explained(self._exercise, self.question, judged.explanation)
         else:
-            yield Said(
-                "why",
-                reason(self.question, self._exercise.problem, answers[-1].text),
-                "What may be behind it",
-            )
+            yield Said("why", judged.sentence or UNKNOWN, "What may be behind it")
 
     def _back(self) -> Iterator[Event]:
         known = exercises()

@@ -28,22 +28,36 @@ def to_json(acts: Sequence[Act]) -> str:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is the old one or the new one, never a half. Raises FileError."""
+    """Write a file so that it is the old one or the new one, never a half. Raises FileError.
+
+    Special cases: a device or a pipe (/dev/stdout) is written to, not replaced; a link keeps its place.
+    """
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+        target = Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():
+            with open(target, "w", encoding="utf-8", newline="\n") as stream:
+                stream.write(text)
+            return
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
         try:
             with open(handle, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(name, path)
+            os.chmod(name, _usual_mode())
+            os.replace(name, target)
         except BaseException:
             os.unlink(name)
             raise
     except OSError as error:
-        raise FileError(
-            f"cannot write {path}: {error.strerror or error}. Name another file, or - for the screen."
-        ) from None
+        raise FileError(f"cannot write {path}: {error.strerror or error}. Name another file.") from None
+
+
+def _usual_mode() -> int:
+    """The rights that a new file gets here; a temporary one is for its owner alone."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def from_json(text: str, name: str) -> tuple[Act, ...]:

@@ -1,0 +1,1 @@
+"""Checks somebody's own attention: runs it apart, finds its conventions, names what is wrong with it."""

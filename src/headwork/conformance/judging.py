@@ -1,0 +1,312 @@
+"""The verdict on one feature, from what came back on its cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..diagnosis.plan import Hypothesis, compatible
+from ..diagnosis.wording import describe
+from .arithmetic import is_a_little, recognised
+from .comparing import Asked
+from .explaining import Cases, Found, Group, Rule, explain, explain_most
+from .features import Feature
+from .report import Arithmetic, CaseReport, Explanation, FeatureReport, worst_of
+from .stated import Stated
+
+# conventions of the catalogue: the option with which somebody says which of them is meant
+SAID_BY = {
+    "mask-polarity": "mask_means",
+    "fully-masked-row-nan": "empty_rows",
+    "fully-masked-row-uniform": "empty_rows",
+    "fully-masked-row-unmasked": "empty_rows",
+    "logsumexp-empty-row-inf": "empty_rows",
+    "causal-top-left-for-bottom-right": "causal",
+    "causal-bottom-right-for-top-left": "causal",
+    "window-one-too-many": "window_counts",
+    "window-one-too-few": "window_counts",
+    "window-right-one-too-many": "window_counts",
+    "window-right-one-too-few": "window_counts",
+    "window-one-too-many-on-both-sides": "window_counts",
+    "window-one-too-few-on-both-sides": "window_counts",
+    "logsumexp-base-2": "logsumexp",
+}
+MOST_FOUND = 3  # explanations of one feature, each for some of its cases
+MOST_PAIRS = 3  # features for which two mistakes are looked for where nothing simpler explains them
+ORDER = ("logsumexp", "weights", "output")  # intermediates in the order in which they are worked out
+
+
+@dataclass(eq=False)
+class Known:
+    """What was found in the features before, to be tried first on the next one.
+
+    found  feature -> what explains its cases; searched: for how many features pairs were looked for
+    """
+
+    stated: Stated
+    found: dict[str, list[Found]] = field(default_factory=dict)
+    searched: int = 0
+
+    @property
+    def firsts(self) -> list[Rule]:
+        """The likeliest rule of everything that was found."""
+        return [one.first for each in self.found.values() for one in each]
+
+    @property
+    def mistakes(self) -> Hypothesis:
+        """Every mistake found so far."""
+        return tuple(dict.fromkeys(m for rule in self.firsts for m in rule.hypothesis))
+
+    def rules(self) -> list[Rule]:
+        """Rules to which one more mistake may be added: each that was found, and all of them together."""
+        every = (*self.firsts, *_union(self.firsts))
+        return list({rule.hypothesis: rule for rule in every}.values())
+
+    def explain(self, cases: Cases) -> tuple[str, Cases]:
+        """The feature whose explanation holds on some of the cases as well, and the cases that are left.
+
+        Of rules that could not be told apart there, those are kept that hold here, too.
+        """
+        origin = ""
+        cases = cases.on_their_paths()
+        for feature, each in self.found.items():
+            for at, one in enumerate(each):
+                held = [
+                    (group, [rule for rule in group.rules if _helps(rule, cases)]) for group in one.groups
+                ]
+                most = max((len(cases.explained(r)) for _, rules in held for r in rules), default=0)
+                left = tuple(
+                    replace(group, rules=tuple(r for r in rules if len(cases.explained(r)) == most))
+                    for group, rules in held
+                    if any(len(cases.explained(rule)) == most for rule in rules)
+                )
+                if left and cases.failing:
+                    each[at] = replace(one, groups=left)
+                    cases, origin = cases.left(cases.explained(left[0].rules[0])), origin or feature
+        for rule in _union(self.firsts):
+            if cases.failing and _helps(rule, cases):
+                cases, origin = cases.left(cases.explained(rule)), origin or next(iter(self.found))
+        return origin, cases
+
+
+def _helps(rule: Rule, cases: Cases) -> bool:
+    """Whether the rule explains some of the cases and spoils none."""
+    return bool(cases.explained(rule)) and cases.hold(rule, cases.passing)
+
+
+def _union(rules: Sequence[Rule]) -> list[Rule]:
+    """All of the rules at once, where no two of them replace the same step."""
+    every: Hypothesis = tuple(dict.fromkeys(m for rule in rules for m in rule.hypothesis))
+    thetas = {rule.theta for rule in rules if rule.theta is not None}
+    if len(rules) < 2 or not compatible(every) or len(thetas) > 1:
+        return []
+    return [Rule(every, next(iter(thetas), None))]
+
+
+def judge(feature: Feature, asked: Sequence[Asked], known: Known) -> FeatureReport:
+    """The verdict on a feature that the function has."""
+    reports = tuple(map(case_report, asked))
+    compared = [each for each in asked if each.target is not None]
+    failing = [each for each in compared if each.is_wrong]
+    if not compared and not any(each.has_ended for each in asked) and not _odd(asked):
+        verdict = "could not be run" if feature.id == "basic" else "not supported"
+        return FeatureReport(feature, verdict, said_of(reports), reports)
+    if failing:
+        passing = [each for each in compared if not each.is_wrong]
+        return _failed(feature, reports, Cases(failing, passing), known)
+    if odd := _odd(asked):
+        return FeatureReport(feature, "wrong", odd, reports)
+    ended = next((each for each in asked if each.has_ended), None)
+    if ended is not None and ended.outcome is not None:
+        said = f"{ended.outcome.said} It was asked {sizes_said(ended)}."
+        return FeatureReport(feature, "could not be run", said, reports)
+    return FeatureReport(feature, "right", "", reports)
+
+
+def said_of(reports: Sequence[CaseReport]) -> str:
+    """What was said where nothing could be compared."""
+    return next(
+        (report.said for report in reports if report.said), "nothing that came back could be compared."
+    )
+
+
+def _odd(asked: Iterable[Asked]) -> str:
+    """What came back that is no answer at all: another shape, nothing."""
+    for each in asked:
+        found = next(
+            (f.said for f in each.findings if f.kind in ("shape", "missing") and f.step == each.case.step), ""
+        )
+        if found or (each.target is None and each.outcome is not None and each.outcome.end == "not arrays"):
+            said = found or (each.outcome.said if each.outcome is not None else "")
+            return f"{said[0].upper()}{said[1:]} It was asked {sizes_said(each)}."
+    return ""
+
+
+def sizes_said(asked: Asked) -> str:
+    """The sizes of a case as people write them: "B = 2, H = 3, Tq = 5, Tk = 7, D = 23, Dv = 13"."""
+    sizes = asked.case.sizes
+    shown = {name: size for name, size in sizes.items() if name != "Hkv" or size != sizes["H"]}
+    return ", ".join(f"{name} = {size}" for name, size in shown.items()) + f" in {asked.case.dtype}"
+
+
+def case_report(asked: Asked) -> CaseReport:
+    """One case as it is reported."""
+    outcome, said = asked.outcome, asked.refused
+    verdict = "not supported"
+    if outcome is not None:
+        said = " ".join(finding.said for finding in asked.findings if finding.kind != "end") or outcome.said
+        if asked.has_ended:
+            verdict = "could not be run"
+        elif asked.target is not None:
+            verdict = "wrong" if asked.is_wrong else "right"
+        elif outcome.is_fine:
+            verdict = "wrong"
+    seconds = outcome.seconds if outcome is not None else 0.0
+    return CaseReport(
+        asked.case, verdict, asked.error, asked.allowed, asked.plain if asked.error else 0.0, said, seconds
+    )
+
+
+# --- what is wrong ----------------------------------------------------------------------------------
+
+
+def _failed(feature: Feature, reports: tuple[CaseReport, ...], cases: Cases, known: Known) -> FeatureReport:
+    report = FeatureReport(feature, "wrong", "", reports, first_step=first_step(cases))
+    if all(asked.layout != "contiguous" for asked in cases.failing):
+        return report
+    before = known.mistakes
+    origin, left = known.explain(cases)
+    found, arithmetic, left = _found(left, known, cases.passing)
+    if found:
+        known.found[feature.id] = found
+    verdicts = [_verdict_of(one, known.stated, before) for one in found]
+    verdicts += ["rounding"] if arithmetic is not None else []
+    verdicts += [_origin_verdict(known, origin)] if origin else []
+    if left.failing:
+        a_little = not verdicts and is_a_little(left)
+        verdicts.append("rounding" if a_little else "wrong")
+    verdict = worst_of(verdicts)
+    return replace(
+        report,
+        verdict=verdict,
+        cases=_as(reports, verdict),
+        follows=origin,
+        arithmetic=arithmetic,
+        unexplained=tuple(asked.case.id for asked in left.failing) if verdict == "wrong" else (),
+    )
+
+
+def _origin_verdict(known: Known, origin: str) -> str:
+    return worst_of([_verdict_of(one, known.stated, ()) for one in known.found[origin]])
+
+
+def _verdict_of(found: Found, stated: Stated, known: Hypothesis) -> str:
+    return "convention" if is_convention(found.groups, stated, known) else "wrong"
+
+
+def _found(
+    cases: Cases, known: Known, passing: Sequence[Asked]
+) -> tuple[list[Found], Arithmetic | None, Cases]:
+    """What explains the cases: rules, each for some of them, and arithmetic in fewer bits; and what is
+    left."""
+    found: list[Found] = []
+    arithmetic: Arithmetic | None = None
+    cases = Cases(cases.failing, passing, cases.judged)
+    while cases.failing and len(found) < MOST_FOUND:
+        rules = [*known.rules(), *(one.first for one in found)]
+        one = _all(cases, rules) or _all(cases.on_their_paths(), rules)
+        if one is None and arithmetic is None:
+            finite = [each for each in cases.failing if math.isfinite(each.error or 0.0)]
+            arithmetic = recognised(Cases(finite, cases.passing)) if finite else None
+            if arithmetic is not None:
+                cases = cases.left(finite)
+                continue
+        one = one or _with_effort(cases, known, rules)
+        if one is None:
+            break
+        found.append(one)
+        cases = cases.left(one.cases)
+    return found, arithmetic, cases
+
+
+def _all(cases: Cases, rules: Sequence[Rule]) -> Found | None:
+    groups = explain(cases, rules, pairs=False)
+    return Found(groups, tuple(cases.failing)) if groups else None
+
+
+def _with_effort(cases: Cases, known: Known, rules: Sequence[Rule]) -> Found | None:
+    """Two mistakes, for a few features; or what explains most of the cases."""
+    known.searched += 1
+    groups = explain(cases, rules) if known.searched <= MOST_PAIRS else ()
+    if groups:
+        return Found(groups, tuple(cases.failing))
+    return explain_most(cases, rules) or explain_most(cases.on_their_paths(), rules)
+
+
+def _as(reports: tuple[CaseReport, ...], verdict: str) -> tuple[CaseReport, ...]:
+    return tuple(replace(each, verdict=verdict) if each.verdict == "wrong" else each for each in reports)
+
+
+def is_convention(groups: Sequence[Group], stated: Stated, known: Hypothesis = ()) -> bool:
+    """Whether good systems differ in it, and nobody said which way is meant; beside what is known already."""
+    rules = (rule.hypothesis for group in groups for rule in group.rules)
+    return any(_is_free(tuple(m for m in hypothesis if m not in known), stated) for hypothesis in rules)
+
+
+def _is_free(hypothesis: Hypothesis, stated: Stated) -> bool:
+    return all(m.convention and not getattr(stated, SAID_BY.get(m.id, ""), "") for m in hypothesis)
+
+
+def first_step(cases: Cases) -> str:
+    """The first step that is wrong, where the function gives weights or logsumexp beside the output."""
+    for asked in cases.failing:
+        off = {step: is_off(asked, step) for step in ORDER if step in asked.values}
+        if len(off) > 1 and any(off.values()):
+            return next(step for step, wrong in off.items() if wrong)
+    return ""
+
+
+def is_off(asked: Asked, step: str) -> bool:
+    """Whether another step's numbers that came along are not right."""
+    other = replace(asked, case=replace(asked.case, step=step))
+    return other.is_wrong
+
+
+# --- in words ---------------------------------------------------------------------------------------
+
+
+def explanations(found: Sequence[Found], before: Hypothesis, stated: Stated) -> tuple[Explanation, ...]:
+    """What was found, as it is reported; before: the mistakes that were found elsewhere."""
+    groups = ((group, one) for one in found for group in sorted(one.groups, key=lambda each: -each.bits))
+    return tuple(_explanation(group, one.cases, before, stated) for group, one in groups)
+
+
+def _explanation(group: Group, cases: Sequence[Asked], before: Hypothesis, stated: Stated) -> Explanation:
+    readings = [
+        tuple(m for m in rule.hypothesis if m not in before) or rule.hypothesis for rule in group.rules
+    ]
+    thetas = tuple(rule.theta for rule in group.rules)
+    first = group.rules[0]
+    beside = tuple(m for m in first.hypothesis if m not in readings[0])
+    is_free = any(_is_free(reading, stated) for reading in readings)
+    return Explanation(
+        tuple(dict.fromkeys(readings)),
+        thetas,
+        group.bits,
+        group.is_named,
+        is_free,
+        sentence(cases[0], readings[0], first.theta, group.is_named, is_free),
+        tuple(asked.case.id for asked in cases),
+        beside,
+    )
+
+
+def sentence(asked: Asked, reading: Hypothesis, theta: float | None, named: bool, convention: bool) -> str:
+    """An explanation in words: what was done, and how to mend it."""
+    what = describe(asked.exact, reading, theta)
+    if convention:
+        return f"These are the right numbers under another convention: it {what}. Good systems differ here."
+    mend = " ".join(m.mend for m in reading if not m.convention)
+    how = "these are exactly the numbers that gives" if named else "these are also the numbers that gives"
+    return f"It {what}: {how}. {mend}".rstrip()
