@@ -50,20 +50,20 @@ def check(
     engine: str = "",
     **words: Any,
 ) -> Check:
-    """Whether somebody's attention is right, what its conventions are, and which mistake is behind wrong
-    numbers.
+    """Whether an attention is right, what its conventions are, and which mistake is behind its numbers.
 
     target    a function or module, checked in this process; or what names one, checked in a process of its
     own:
               "kernel.py:attention", "package.module:attention", "model.onnx"; or a Target or a Subject
-    stated    what is said about it, see Stated; or its fields by name: layout="BTHD", mask_means="drop",
+    stated    what is said about it, see Stated; words: its fields by name: layout="BTHD", mask_means="drop",
               causal="upper_left", returns="output,weights", dtypes="float16", sizes="T=64,128; D=64", …
     limits    time and memory, for a process of its own
     progress  called before each input: (inputs done, inputs in all, the next one's reason)
     command   in place of a target: "./a.out {input} {output}"; setup: a Python file to run first;
     engine    of an ONNX model
 
-    What the function cannot do is "not supported" and no fault; where good systems differ, the difference
+    Special cases: what the function cannot do is "not supported" and no fault; where good systems differ,
+    the difference
     is a
     convention and no fault, unless it was stated.
     Raises HeadworkError where there is nothing to check, or an option cannot be meant.

@@ -261,6 +261,7 @@ class Failing:
 class Check:
     """What came of checking one function.
 
+    Fields
     name         of the function
     verdict      one of VERDICTS, the worst of its features'
     sentence     one sentence that a person can act on
