@@ -8,10 +8,11 @@ from made import BY_ID
 from three_tokens import SCORES, softmax, three_tokens
 
 from headwork import Problem
-from headwork.diagnosis.consequences import consequences, consequences_of
+from headwork.diagnosis.consequences import consequences, consequences_of, right_fields, under_numbers
 from headwork.diagnosis.plan import compatible
 from headwork.diagnosis.reach import FINAL
 from headwork.diagnosis.search import applicable
+from headwork.mistakes.catalogue import CATALOGUE
 from headwork.mistakes.wrong_run import run_wrong
 
 STEPS = ("scaled", "masked", "row_sum", "weights", "logsumexp", "output")
@@ -109,6 +110,37 @@ def test_batch_elements_in_another_order_give_the_same_in_that_order(rng):
         if not same(here.values[node][order], there.values[elsewhere])
     }
     assert moved <= BATCH_ORDER_COUNTS
+
+
+FAMILIES = [mistake for mistake in CATALOGUE if mistake.parameter is not None]
+
+
+@pytest.mark.parametrize("rule", FAMILIES, ids=lambda rule: rule.id)
+def test_many_numbers_at_once_give_what_each_gives_alone(rule):
+    problem = rule.witness.draw(3)
+    numbers = np.unique(rule.parameter.values(problem))[:FEW]
+    steps = ("logsumexp",) if "logsumexp" in rule.wrong else ("output", "weights", "scores")
+    step = next(name for name in steps if name in right_fields(problem))
+    found = under_numbers(problem, step, (rule,) * len(numbers), numbers)
+    for theta, values in zip(numbers, found, strict=True):
+        alone = run_wrong(problem, (rule,), float(theta))[FINAL.get(step, step)]
+        assert same(alone, values), theta
+
+
+def test_several_rules_have_their_numbers_at_once():
+    scaled, based = BY_ID["scale-by-another-number"], BY_ID["softmax-another-base"]
+    found = under_numbers(three_tokens(), "weights", (scaled, based, scaled), np.array([4.0, 10.0, 1.0]))
+    expected = [softmax(SCORES / 4), softmax(SCORES / 2 * np.log(10)), softmax(SCORES)]
+    np.testing.assert_allclose(found[:, 0], expected, atol=1e-12)
+
+
+def test_fewer_mistakes_come_first_and_can_be_looked_at_alone():
+    mistakes = tuple(BY_ID[id] for id in ("scale-missing", "softmax-over-queries"))
+    both = consequences(three_tokens(), "weights", mistakes, most=2)
+    one = both.up_to(1)
+    assert one.hypotheses == ((), *((mistake,) for mistake in mistakes))
+    np.testing.assert_array_equal(one.values[one.node], both.values[both.node[:3]])
+    assert len(both.hypotheses) == 4
 
 
 def test_mistakes_that_give_one_result_are_counted_once():

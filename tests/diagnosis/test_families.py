@@ -24,8 +24,8 @@ def solved(id: str, values, step: str = "weights", digits: int | None = None, **
     values = values if digits is None else np.round(values, digits)
     (answer,) = read_answers(worked(problem), {step: values})
     target = target_of(problem, answer, EXACT if digits is None else asked_precision(digits))
-    found = solve(target, BY_ID[id])
-    return found[0] if found else None
+    found = solve(target, (BY_ID[id],))
+    return found[0][1] if found else None
 
 
 def base(theta: float):

@@ -37,6 +37,14 @@ def test_sets_come_smallest_first_and_only_those_that_go_together():
     )
 
 
+def test_of_some_mistakes_there_may_be_sets_of_one_more():
+    known = frozenset(seeds(three_tokens()))
+    mistakes, few = (MISSING, D_K, OVER_QUERIES, TRANSPOSED), (MISSING, OVER_QUERIES, TRANSPOSED)
+    planned = plan(mistakes, 2, "attention", known, asked_steps(three_tokens()), few)
+    assert planned.hypotheses == (*sets_of(mistakes, 2), few)
+    assert planned.sizes.tolist() == [len(hypothesis) for hypothesis in planned.hypotheses]
+
+
 def made(hypotheses, target: str = "attention", **options) -> Plan:
     problem = three_tokens(**options)
     return plan_for(tuple(hypotheses), target, frozenset(seeds(problem)), asked_steps(problem))
@@ -66,6 +74,20 @@ def test_a_step_that_nobody_asks_for_is_no_call():
     stages = {stage.step.name: stage.calls for stage in made([RIGHT, (MISSING,)], causal=True).stages}
     assert stages["softcap"] == ()
     assert len(stages["mask"]) == 1
+
+
+def test_what_does_not_lead_to_the_target_is_not_worked_out():
+    steps = [stage.step.name for stage in made([RIGHT, (MISSING,)], "output").stages]
+    assert "weights" in steps
+    assert "logsumexp" not in steps  # only parts are merged by it
+    assert "logsumexp" in [stage.step.name for stage in made([RIGHT], "output", chunks=[2, 1]).stages]
+
+
+def test_rules_with_a_number_of_their_own_share_nothing():
+    rule = BY_ID["scale-by-another-number"]
+    planned = made([RIGHT, (rule,), (rule,)])
+    assert calls(planned, "scale") == [1, 2]
+    assert len(set(planned.node.tolist())) == 3
 
 
 def test_a_plan_does_not_depend_on_the_numbers_and_is_kept():

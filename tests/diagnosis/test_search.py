@@ -112,6 +112,14 @@ def test_what_is_given_cannot_have_been_got_wrong():
     assert "softmax-over-queries" in ids
 
 
+def test_where_nothing_is_blended_there_are_no_values_to_get_wrong():
+    matrices = {name: np.eye(4).tolist() for name in ("w_query", "w_key")}
+    scores_only = Problem(x=np.arange(12.0).reshape(3, 4) / 4, **matrices, heads=2)
+    written = {name for mistake in makeable(scores_only, "weights") for name in mistake.steps}
+    assert "scores" in written
+    assert not {"split-value", "repeat-value", "blend"} & written
+
+
 def test_rules_with_numbers_narrow_arithmetic_and_plain_rules_are_told_apart():
     problem = three_tokens()
     groups = [applicable(problem, "output"), families(problem, "output"), narrow_ones(problem, "output")]

@@ -23,6 +23,14 @@ def bounds(digits: int = 3, **record) -> dict[str, np.ndarray]:
     return {name: error / half_unit(digits) for name, error in errors.items()}
 
 
+@pytest.mark.parametrize("options", [{}, {"chunks": [1, 2]}, {"sink": 0.3}, {"causal": True, "alibi": 0.5}])
+def test_the_bound_of_one_step_is_the_same_without_those_of_the_others(options):
+    problem = Problem(**HAND, value=VALUE, **options)
+    fields = trace(problem).fields
+    for name, whole in error_bounds(problem, fields, 3).items():
+        np.testing.assert_array_equal(error_bounds(problem, fields, 3, [name])[name], whole, err_msg=name)
+
+
 # --- learners who round -----------------------------------------------------------------------------
 
 

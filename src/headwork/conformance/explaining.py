@@ -334,7 +334,7 @@ def _numbers(cases: Cases, base: Rule) -> tuple[Group, ...]:
     found = []
     for family in rules:
         here = tuple(m for m in base.hypothesis if can_be_made(first.exact, m))
-        for solution in solve(cases.target(first), beside(here, family)):
+        for _, solution in solve(cases.target(first), (beside(here, family),)):
             rule = Rule(
                 (*base.hypothesis, family), plain_number(solution.theta, solution.error), solution.error
             )

@@ -18,16 +18,15 @@ import numpy as np
 
 from ..arrays import Array
 from ..diagnosis.blind import Blind
-from ..diagnosis.consequences import stacked
+from ..diagnosis.consequences import under_numbers
 from ..diagnosis.distinct import Numbers, alike, can_show, differs, numbers_of
 from ..diagnosis.hiding import EXACT, why_hidden
-from ..diagnosis.reach import FINAL, reaches
+from ..diagnosis.reach import reaches
 from ..diagnosis.tolerance import in_float64
 from ..mechanism.sampling import sample
 from ..mistakes.catalogue import CATALOGUE
 from ..mistakes.merging import in_unknown_blocks
 from ..mistakes.mistake import Mistake
-from ..mistakes.wrong_run import run_wrong
 from .battery import Case
 
 STEPS = ("output", "logsumexp", "weights")  # gradients have mistakes of their own
@@ -325,7 +324,6 @@ def _asked(rule: Mistake, case: Case) -> Iterator[float]:
 def _shown_with(rule: Mistake, case: Case, numbers: Array) -> Array:
     """(numbers,): whether the rule shows with that number."""
     problem = case.problem if rule.narrow else in_float64(case.problem)
-    made, name = numbers_of(case.problem, case.step, None, ()), FINAL.get(case.step, case.step)
-    lead = numbers.reshape(-1, *(1,) * (len(problem.batch) + 3))
-    values = stacked(problem, name, run_wrong(problem, (rule,), lead)[name], numbers.size)
+    made = numbers_of(case.problem, case.step, None, ())
+    values = under_numbers(problem, case.step, (rule,) * numbers.size, numbers)
     return np.asarray(differs(values.reshape(len(numbers), -1), made.right, made.sure).any(axis=-1))

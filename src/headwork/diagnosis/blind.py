@@ -362,7 +362,8 @@ def _with_other_step(looks: Sequence[_Look], group: Alike) -> Alike:
     if not group.still or not able:
         return group
     pairs = [((a,), (b,)) for a, b in group.still]
-    return replace(group, other_step=other_step(able[0].made.exact, able[0].step, pairs))
+    problem = able[0].made.enough(mistake for pair in group.still for mistake in pair)
+    return replace(group, other_step=other_step(problem, able[0].step, pairs))
 
 
 def _cover(looks: Sequence[_Look], wanted: set[Mistake]) -> Iterator[Nearby]:

@@ -7,24 +7,24 @@ gate for fresh numbers share it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import Array
 from ..mechanism.fields import canonical_axes
 from ..mechanism.steps import STEPS
-from ..mechanism.tracing import seeds
+from ..mechanism.tracing import run, seeds
 from ..mistakes.mistake import Mistake
-from ..mistakes.wrong_run import run_wrong
+from ..mistakes.wrong_run import before, run_wrong
 from ..problem import Problem
-from .plan import Call, Hypothesis, Plan, plan, plan_for
+from .layout import Layout, Tasks, alone, layout, tasks
+from .plan import RIGHT, Hypothesis, Plan, Stage, plan, plan_for
 from .reach import FINAL
-
-LARGE_NODE = 2**20  # bytes
+from .remembering import remembered
 
 
 @dataclass(frozen=True)
@@ -32,62 +32,51 @@ class Consequences:
     """The field `step` under each hypothesis.
 
     hypotheses  the right pipeline first
+    size        (hypotheses,): how many mistakes each one has
     node        (hypotheses,): which of the values each one gives; those that share a node are equal
     values      (nodes, *canonical shape of the field)
     """
 
     step: str
     hypotheses: tuple[Hypothesis, ...]
+    size: Array
     node: Array
     values: Array
 
-    @cached_property
-    def size(self) -> Array:
-        """(hypotheses,): how many mistakes each one has."""
-        return np.array([len(hypothesis) for hypothesis in self.hypotheses])
+    def up_to(self, most: int) -> Consequences:
+        """The same for sets of up to so many mistakes: smaller ones come first."""
+        count = int(np.count_nonzero(self.size <= most))
+        return replace(
+            self, hypotheses=self.hypotheses[:count], size=self.size[:count], node=self.node[:count]
+        )
 
     def tried(self, size: int) -> int:
         """How many different results the sets of that many mistakes have."""
         return len(np.unique(self.node[self.size == size]))
 
 
-class Nodes:
-    """The results of one field, stacked by shape; a node is found by its id."""
+class Nodes(NamedTuple):
+    """The results of one field, stacked by shape."""
 
-    def __init__(self, parts: Sequence[tuple[Array, Array]]) -> None:
-        shapes = list(dict.fromkeys(array.shape[1:] for _, array in parts))
-        self.stacks = [
-            np.concatenate([array for _, array in parts if array.shape[1:] == shape]) for shape in shapes
-        ]
-        ids = [np.concatenate([ids for ids, array in parts if array.shape[1:] == shape]) for shape in shapes]
-        self.stack_of = np.zeros(sum(len(each) for each in ids), dtype=np.int64)
-        self.row_of = np.zeros_like(self.stack_of)
-        for index, each in enumerate(ids):
-            self.stack_of[each], self.row_of[each] = index, np.arange(len(each))
-
-    @cached_property
-    def is_large(self) -> bool:
-        """Whether one node is so large that no copy of it should be made."""
-        return bool(max(stack[0].nbytes for stack in self.stacks) > LARGE_NODE)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether any of its nodes may be stacked with any other."""
-        return len(self.stacks) == 1 and not self.is_large
-
-    def take(self, ids: Array) -> Array:
-        """The nodes stacked, all of one shape; one row that broadcasts where they are all the same."""
-        rows = self.row_of[ids]
-        stack: Array = self.stacks[self.stack_of[ids[0]]]
-        if len(rows) == len(stack) and (rows == np.arange(len(rows))).all():
-            return stack
-        return stack[rows[0] : rows[0] + 1] if (rows == rows[0]).all() else stack[rows]
+    stacks: tuple[Array, ...]
+    layout: Layout
 
 
-def consequences(problem: Problem, step: str, mistakes: tuple[Mistake, ...], most: int = 1) -> Consequences:
-    """The field `step` under every compatible set of up to `most` of these mistakes."""
+@remembered(lambda fields: sum(array.nbytes for array in fields.values()))
+def right_fields(problem: Problem) -> Mapping[str, Array]:
+    """Every field of the right pipeline, in the problem's own arithmetic, kept."""
+    return run(problem, seeds(problem))
+
+
+def consequences(
+    problem: Problem, step: str, mistakes: tuple[Mistake, ...], most: int = 1, more: tuple[Mistake, ...] = ()
+) -> Consequences:
+    """The field `step` under every compatible set of up to `most` of these mistakes.
+
+    more  mistakes of which sets of one more are worked out too
+    """
     known = seeds(problem)
-    made = plan(mistakes, most, FINAL.get(step, step), frozenset(known), asked_steps(problem))
+    made = plan(mistakes, most, FINAL.get(step, step), frozenset(known), asked_steps(problem), more)
     return execute(problem, step, made, known)
 
 
@@ -98,24 +87,46 @@ def consequences_of(problem: Problem, step: str, hypotheses: tuple[Hypothesis, .
     return execute(problem, step, made, known)
 
 
+def under_numbers(problem: Problem, step: str, rules: tuple[Mistake, ...], theta: Array) -> Array:
+    """The field `step` under each rule with its number θ, (n, *field); NaN where it has another shape.
+
+    rules  n of them, the same one several times for several numbers
+    """
+    known = seeds(problem) | before(rules, right_fields(problem))
+    made = _plan_of(rules, FINAL.get(step, step), frozenset(known), asked_steps(problem))
+    found = execute(problem, step, made, known, np.append(np.nan, theta))
+    return found.values.take(found.node[1:], axis=0)
+
+
+@lru_cache(maxsize=256)
+def _plan_of(rules: tuple[Mistake, ...], target: str, known: frozenset[str], asked: frozenset[str]) -> Plan:
+    return plan_for((RIGHT, *((rule,) for rule in rules)), target, known, asked)
+
+
 def asked_steps(problem: Problem) -> frozenset[str]:
     """The names of the steps that the problem asks for."""
     return frozenset(step.name for step in STEPS if step.asked(problem))
 
 
-def execute(problem: Problem, step: str, made: Plan, known: dict[str, Array]) -> Consequences:
-    """Run a plan on a problem's numbers."""
-    one = np.zeros(1, dtype=np.int64)
-    fields = {name: Nodes([(one, array[None])]) for name, array in known.items()}
+def execute(
+    problem: Problem, step: str, made: Plan, known: Mapping[str, Array], theta: Array | None = None
+) -> Consequences:
+    """Run a plan on a problem's numbers.
+
+    theta  (hypotheses,): the number of each, where the rules have one
+    """
+    lead = None if theta is None else theta.reshape(-1, *(1,) * (len(problem.batch) + 3))
+    fields = {name: Nodes((array[None],), alone(array.shape)) for name, array in known.items()}
     # overflow, inf − inf and ln 0 are results here, as in the trace
     with np.errstate(all="ignore"):
         for stage in made.stages:
-            results = _run_stage(problem, stage.calls, fields)
-            names = stage.step.writes
-            fields |= results if stage.calls else {names[0]: fields[stage.step.reads[0]]}
+            if stage.calls:
+                fields |= _run_stage(problem, stage, fields, lead)
+            else:
+                fields[stage.step.writes[0]] = fields[stage.step.reads[0]]
     target = fields[made.target]
     node, values = _with_rewritten(problem, made, _as_one(target, _shape(problem, made, target)))
-    return Consequences(step, made.hypotheses, node, values)
+    return Consequences(step, made.hypotheses, made.sizes, node, values)
 
 
 def _with_rewritten(problem: Problem, made: Plan, values: Array) -> tuple[Array, Array]:
@@ -141,61 +152,62 @@ def _shape(problem: Problem, made: Plan, target: Nodes) -> tuple[int, ...]:
     """The field's full shape; a mask or a bias may be held smaller."""
     if made.target in ("allowed", "bias"):
         return problem.matrix_shape
-    shape: tuple[int, ...] = target.stacks[target.stack_of[made.node[0]]].shape[1:]
+    shape: tuple[int, ...] = target.stacks[target.layout.stack_of[made.node[0]]].shape[1:]
     return shape
 
 
 def _as_one(target: Nodes, shape: tuple[int, ...]) -> Array:
     """All nodes in one array; a result of another shape explains nothing, so it is NaN throughout."""
+    where = target.layout
     if [stack.shape[1:] for stack in target.stacks] == [shape]:
-        return target.stacks[0][target.row_of]
-    values = np.full((len(target.row_of), *shape), np.nan)
+        return target.stacks[0].take(where.row_of, axis=0)
+    values = np.full((len(where.row_of), *shape), np.nan)
     for index, stack in enumerate(target.stacks):
         if stack.ndim == values.ndim and all(
             s in (1, n) for s, n in zip(stack.shape[1:], shape, strict=True)
         ):
-            members = target.stack_of == index
-            values[members] = stack[target.row_of[members]]
+            members = where.stack_of == index
+            values[members] = stack[where.row_of[members]]
     return values
 
 
-def _run_stage(problem: Problem, calls: Sequence[Call], fields: dict[str, Nodes]) -> dict[str, Nodes]:
-    parts: dict[str, list[tuple[Array, Array]]] = {}
-    for call in calls:
-        for ids, inputs in _by_shape(call, fields):
-            results = call.version.run(problem, *inputs)
-            results = results if isinstance(results, tuple) else (results,)
-            for name, array in zip(call.step.writes, results, strict=False):
-                parts.setdefault(name, []).append((ids, stacked(problem, name, array, len(ids))))
-    return {name: Nodes(each) for name, each in parts.items()}
+def _run_stage(
+    problem: Problem, stage: Stage, fields: Mapping[str, Nodes], theta: Array | None
+) -> dict[str, Nodes]:
+    todo = tasks(stage, tuple([fields[name].layout for name in stage.reads]))
+    names = stage.step.writes
+    axes = [_axes(problem, name) for name in names]
+    parts: list[list[Array]] = [[] for _ in names]
+    for task in todo.each:
+        inputs = [_rows(fields[name].stacks[stack], rows) for name, stack, rows in task.reads]
+        if theta is not None and task.numbers is not None:  # what all numbers share has no axis for them
+            inputs = [theta[task.numbers], *(x[0] if len(x) == 1 else x for x in inputs)]
+        results = task.version.run(problem, *inputs)
+        count = len(task.nodes)
+        if not isinstance(results, tuple):
+            parts[0].append(_stacked(results, axes[0], count))
+            continue
+        for index, array in enumerate(results):
+            parts[index].append(_stacked(array, axes[index], count))
+    return {name: _nodes(todo, arrays) for name, arrays in zip(names, parts, strict=True) if arrays}
 
 
-def _by_shape(call: Call, fields: dict[str, Nodes]) -> list[tuple[Array, list[Array]]]:
-    """The call's inputs, split so that each group can be stacked: nearly always one group."""
-    reads = [fields[name] for name in call.version.reads]
-    rows_of_groups = [slice(None)] if all(each.is_plain for each in reads) else _groups(call, reads)
-    return [
-        (call.nodes[rows], [each.take(call.inputs[rows, index]) for index, each in enumerate(reads)])
-        for rows in rows_of_groups
-    ]
+def _rows(stack: Array, rows: Array | slice) -> Array:
+    # an array as index would copy the same, many times slower
+    return stack[rows] if type(rows) is slice else stack.take(rows, axis=0)
 
 
-def _groups(call: Call, reads: Sequence[Nodes]) -> list[Any]:
-    """Rows of a call that go together: inputs of one shape, and one node of a large field, a whole K or V."""
-    kind = np.zeros(len(call.nodes), dtype=np.int64)
-    for index, each in enumerate(reads):
-        ids = call.inputs[:, index]
-        apart = ids if each.is_large else each.stack_of[ids]
-        kind = kind * (int(apart.max()) + 1) + apart
-    return [np.flatnonzero(kind == one) for one in dict.fromkeys(kind.tolist())]
+def _nodes(todo: Tasks, arrays: Sequence[Array]) -> Nodes:
+    where = layout(todo, tuple([array.shape for array in arrays]))
+    if len(arrays) == 1:
+        return Nodes((arrays[0],), where)
+    return Nodes(tuple([np.concatenate([arrays[i] for i in each]) for each in where.members]), where)
 
 
-def stacked(problem: Problem, name: str, array: Array, count: int) -> Array:
-    """A result with its axes complete and one row for each node, so that it stacks with the others."""
-    axes = _axes(problem, name)
+def _stacked(array: Array, axes: int, count: int) -> Array:
     if array.ndim <= axes:  # made from the problem alone, or from nothing that was stacked
         array = array.reshape(*(1,) * (axes + 1 - array.ndim), *array.shape)
-    return np.broadcast_to(array, (count, *array.shape[1:]))
+    return array if len(array) == count else np.broadcast_to(array, (count, *array.shape[1:]))
 
 
 def _axes(problem: Problem, name: str) -> int:

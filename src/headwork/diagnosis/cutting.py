@@ -57,7 +57,9 @@ def is_apart(target: Target) -> bool:
     return joined or "H" in canonical_axes(problem, step)
 
 
-def head_index(target: Target, batch: tuple[int, ...], head: int, rows: Any = slice(None)) -> tuple[Any, ...]:
+def head_index(
+    target: Target, batch: tuple[int, ...] | None, head: int, rows: Any = slice(None)
+) -> tuple[Any, ...]:
     """Where numbers per head hold one head, as `one_head` has them; an axis of parts may stand before it."""
     return (*batch_index(target.problem, batch), ..., slice(head, head + 1), rows, slice(None))
 

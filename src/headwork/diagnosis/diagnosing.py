@@ -20,7 +20,7 @@ from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
 from .answers import Answer, check_step, floats, read_answers
 from .apart import Apart, tell_apart
-from .consequences import Consequences
+from .consequences import Consequences, right_fields
 from .following import OwnWork
 from .large import by_rows_if_many, explanations, is_large, is_wide, large_explanations
 from .looking import Looking
@@ -324,11 +324,11 @@ def worked(problem: Problem) -> Trace:
     return trace(in_float64(problem))
 
 
-@remembered(lambda found: sum(array.nbytes for array in found.values()))
-def known_tolerances(problem: Problem, precision: Precision) -> Mapping[str, Array]:
-    """The tolerance at every step, kept."""
+@remembered(lambda found: found.nbytes)
+def known_tolerance(problem: Problem, precision: Precision, step: str) -> Array:
+    """The tolerance at a step, kept."""
     work = worked(problem)
-    return precision.tolerances(work.problem, work.fields)
+    return precision.tolerances(work.problem, work.fields, [step])[step]
 
 
 def diagnose_answer(problem: Problem, answer: Answer, digits: int | None) -> Diagnosis:
@@ -362,7 +362,7 @@ def _as_computed(problem: Problem, answer: Answer, rounded: Target) -> Diagnosis
 def target_of(problem: Problem, answer: Answer, precision: Precision) -> Target:
     """What is to be explained. Entries that are right so far, with fewer digits than asked, are left out."""
     step, work = answer.step, worked(problem)
-    tolerance = known_tolerances(problem, precision)[step]
+    tolerance = known_tolerance(problem, precision, step)
     values = canonical(problem, step, answer.values)
     right = np.broadcast_to(work.fields[step], values.shape).astype(np.float64)
     tolerance = tolerance + FLOAT_NOISE * np.abs(np.where(np.isfinite(right), right, 0))
@@ -372,7 +372,7 @@ def target_of(problem: Problem, answer: Answer, precision: Precision) -> Target:
     def slack(other: Problem, fields: Mapping[str, Array]) -> Array:
         if precision.digits is None:
             return tolerance
-        own = precision.tolerances(other, _shaped_like(work.fields, fields))[step]
+        own = precision.tolerances(other, _shaped_like(work.fields, fields), [step])[step]
         return np.where(np.isfinite(own), own, tolerance)  # an overflow elsewhere leaves nothing to bound by
 
     return Target(problem, step, values, given, right, slack, tolerance, precision.digits)
@@ -422,9 +422,7 @@ def _explained(target: Target, assumed: str, findings: Sequence[Finding]) -> Dia
         what = describe(target.problem, best[0].readings[0], best[0].theta)
         return _result(target, "rounding", assumed, f"This is right but for rounding: you {what}.", best)
     verdict = _verdict(best)
-    slips = (
-        find_slips(target, run_wrong(target.problem, RIGHT), target.right) if verdict == "consistent" else ()
-    )
+    slips = find_slips(target, right_fields(target.problem), target.right) if verdict == "consistent" else ()
     return _result(target, verdict, assumed, _sentence(target.problem, best[0], slips), best, slips)
 
 
@@ -462,7 +460,7 @@ def _coarse(target: Target, assumed: str) -> Diagnosis | None:
 
 def _within(target: Target, assumed: str, precisions: Iterable[tuple[Precision, str]]) -> Diagnosis | None:
     for precision, says in precisions:
-        if target.matches(target.right, known_tolerances(target.problem, precision)[target.step]):
+        if target.matches(target.right, known_tolerance(target.problem, precision, target.step)):
             return _result(target, "rounding", assumed, f"This is right but for rounding: {says}.")
     return None
 
@@ -524,7 +522,7 @@ def _wrong(target: Target) -> Array:
 
 def slips_after(target: Target) -> tuple[Hypothesis, tuple[Slip, ...]]:
     """The slips that explain the answer: alone, else after the mistake that leaves fewest wrong entries."""
-    alone = find_slips(target, run_wrong(target.problem, RIGHT), target.right)
+    alone = find_slips(target, right_fields(target.problem), target.right)
     if alone or is_wide(target):
         return RIGHT, alone
     made = known_consequences(target.problem, target.step, 1)

@@ -7,7 +7,8 @@ one for the other: farther apart than the tolerance of a right answer and half a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,7 +16,8 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import UnknownNameError
-from ..mechanism.fields import INPUTS
+from ..mechanism.fields import INPUTS, canonical_axes
+from ..mechanism.sampling import sample
 from ..mechanism.steps import STEPS
 from ..mechanism.tracing import Trace, check_memory, run, seeds
 from ..mistakes.catalogue import CATALOGUE
@@ -23,6 +25,7 @@ from ..mistakes.mistake import Mistake
 from ..mistakes.wrong_run import can_be_made, run_wrong
 from ..problem import Problem
 from .consequences import asked_steps, execute
+from .parts import consequence, follows
 from .plan import RIGHT, Hypothesis, Plan, plan_for
 from .reach import FINAL, reaches
 from .rounding import half_unit
@@ -35,6 +38,10 @@ NARROW = ("float16", "bfloat16", "float32")
 # limits on which keys may be seen, and copies of the problem's own arrays: no numbers that somebody works out
 NOT_ASKED = (*INPUTS, "allowed", "bias", "part_output", "part_logsumexp")
 MOST_PLACES = 3  # decimals of the problem's own numbers, up to which it is one that people work by hand
+MOST_WHOLE = (
+    200_000  # entries of the score matrix, from which on what shows is first looked for in a few rows
+)
+ROWS = 16  # of them, at equal distances
 FIRST_LOOK = 8  # entries that are compared first: most numbers that differ do so there
 
 
@@ -47,6 +54,7 @@ class Numbers:
     values  (hypotheses, entries)
     sure    (entries,): the distance beyond which two numbers differ for certain
     shows   (hypotheses,): whether each differs from the right one, in any entry at all
+    few     `exact`, with some of its rows only where it is large
     """
 
     hypotheses: tuple[Hypothesis, ...]
@@ -56,6 +64,12 @@ class Numbers:
     values: Array
     sure: Array
     shows: Array
+    few: Problem
+
+    def enough(self, mistakes: Iterable[Mistake]) -> Problem:
+        """Where a difference between these can be looked for: in few rows, unless one of them needs all."""
+        mixes = any(mistake.mixes_queries or mistake.rewrite is not None for mistake in mistakes)
+        return self.exact if mixes else self.few
 
 
 def step_of(problem: Problem, step: str | None) -> str:
@@ -63,7 +77,8 @@ def step_of(problem: Problem, step: str | None) -> str:
 
     Raises UnknownNameError where the problem has no such step.
     """
-    work = Trace(problem, run(problem, seeds(problem)))
+    few = sample(problem, np.arange(min(problem.Tq, 1)))  # names do not depend on the numbers
+    work = Trace(few, run(few, seeds(few)))
     names = [name for name in work if name not in NOT_ASKED and name not in seeds(problem)]
     step = step or ("output" if "output" in names else names[-1])
     if step not in names:
@@ -132,20 +147,106 @@ def numbers_of(
     fields = run(exact, seeds(exact))
     field = fields[FINAL.get(step, step)]
     (right, sure), *others = _accepted(problem, exact, fields, step, digits)
+    accepted = [(right, sure), *others]
+    kept: Array | slice
+    few = _few_rows(problem, step)
+    if few is not None:
+        kept = _entries_of(field.shape, few)
+        values = _on_rows(problem, exact, step, hypotheses, fields, few)
+        shows = _shows(values, [(each[kept], distance[kept]) for each, distance in accepted])
+        quiet = np.flatnonzero(~shows)  # what does not show there is looked at in every row
+        hidden = tuple(hypotheses[index] for index in quiet)
+        for at, part in _in_slices(problem, exact, step, hidden, fields):
+            shows[quiet[at]] = _shows(part, accepted)
+    else:
+        kept = _kept(right.size, len(hypotheses))
+        shows = np.zeros(len(hypotheses), dtype=bool)
+        values = np.zeros((len(hypotheses), right[kept].size))
+        for at, part in _in_slices(problem, exact, step, hypotheses, fields):
+            shows[at], values[at] = _shows(part, accepted), part[:, kept]
+    values = _with_infinities(values, right[kept])
+    part_exact = exact if few is None else sample(exact, few)
+    return Numbers(hypotheses, exact, fields, right[kept], values, sure[kept], shows, part_exact)
+
+
+def _in_slices(
+    problem: Problem,
+    exact: Problem,
+    step: str,
+    hypotheses: tuple[Hypothesis, ...],
+    fields: Mapping[str, Array],
+) -> Iterator[tuple[slice, Array]]:
+    """What some hypotheses give at a time, (hypotheses, entries), and which they are."""
+    shape = fields[FINAL.get(step, step)].shape
     batch = max(MOST_ENTRIES // max(array.size for array in fields.values()), 1)
-    kept = _kept(right.size, len(hypotheses))
-    shows: list[Array] = [np.zeros(0, dtype=bool)]
-    values: list[Array] = [np.zeros((0, right[kept].size))]
     for start in range(0, len(hypotheses), batch):
-        part = _results(problem, exact, step, hypotheses[start : start + batch], field.shape)
-        part = np.where(np.isneginf(right) & (part <= STANDS_FOR_INFINITY), -np.inf, part)
-        wrong = differs(part, right, sure)
-        for other, distance in others:
-            wrong &= differs(part, other, distance)
-        shows.append(np.any(wrong, axis=-1))
-        values.append(part[:, kept])
-    found, given = np.concatenate(shows), np.concatenate(values)
-    return Numbers(hypotheses, exact, fields, right[kept], given, sure[kept], found)
+        at = slice(start, start + batch)
+        yield at, _results(problem, exact, step, hypotheses[at], shape)
+
+
+def _shows(part: Array, accepted: Sequence[tuple[Array, Array]]) -> Array:
+    """Which rows of (hypotheses, entries) differ in some entry from all that counts as right."""
+    part = _with_infinities(part, accepted[0][0])
+    wrong = np.ones(part.shape, dtype=bool)
+    for right, sure in accepted:
+        wrong &= differs(part, right, sure)
+    return np.asarray(wrong.any(axis=-1))
+
+
+def _with_infinities(part: Array, right: Array) -> Array:
+    """A large negative number counts as −∞ where that is right."""
+    return np.where(np.isneginf(right) & (part <= STANDS_FOR_INFINITY), -np.inf, part)
+
+
+# --- some rows of a large problem -----------------------------------------------------------------
+
+
+def _few_rows(problem: Problem, step: str) -> Array | None:
+    """The rows in which what shows is first looked for; None where all of them are few enough."""
+    is_small = math.prod(problem.matrix_shape) <= MOST_WHOLE or problem.known is not None
+    if is_small or "Tq" not in canonical_axes(problem, step):
+        return None
+    return np.unique(np.linspace(0, problem.Tq - 1, ROWS).astype(np.int64))
+
+
+def _entries_of(shape: tuple[int, ...], rows: Array) -> Array:
+    """The flat indices of the entries in these rows."""
+    return np.arange(math.prod(shape)).reshape(shape)[..., rows, :].ravel()
+
+
+def _on_rows(
+    problem: Problem,
+    exact: Problem,
+    step: str,
+    hypotheses: tuple[Hypothesis, ...],
+    fields: Mapping[str, Array],
+    rows: Array,
+) -> Array:
+    """(hypotheses, entries of these rows): rules that mix queries see all of them, and other problems do."""
+    apart = [any(m.mixes_queries or m.rewrite is not None for m in each) for each in hypotheses]
+    by_row = tuple(each for each, is_apart in zip(hypotheses, apart, strict=True) if not is_apart)
+    part, part_exact = sample(problem, rows), sample(exact, rows)
+    right = run(part_exact, seeds(part_exact))
+    shape = right[FINAL.get(step, step)].shape
+    values = np.full((len(hypotheses), math.prod(shape)), np.nan)
+    slices = [made for _, made in _in_slices(part, part_exact, step, by_row, right)]
+    values[~np.array(apart, dtype=bool)] = np.concatenate([np.zeros((0, values.shape[1])), *slices])
+    for index in np.flatnonzero(apart):
+        way = problem if any(mistake.narrow for mistake in hypotheses[index]) else exact
+        made = _mixed(way, step, hypotheses[index], fields if way is exact else {}, rows)
+        if made is not None and made.shape == shape:
+            values[index] = made.ravel()
+    return values
+
+
+def _mixed(
+    problem: Problem, step: str, hypothesis: Hypothesis, fields: Mapping[str, Array], rows: Array
+) -> Array | None:
+    known: dict[str, Array] = {}
+    if all(mistake.rewrite is None for mistake in hypothesis):
+        changed = {name for mistake in hypothesis for name in follows(mistake, asked_steps(problem))}
+        known = {name: array for name, array in fields.items() if name not in changed}
+    return consequence(problem, hypothesis, FINAL.get(step, step), rows=rows, known=known)
 
 
 def _accepted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +11,12 @@ from ..arrays import Array
 from ..mistakes.mistake import Mistake
 from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
-from .consequences import stacked
+from .consequences import right_fields, under_numbers
 from .reach import FINAL
 from .remembering import remembered
 from .target import Target
 
+ROOM = 1_000_000  # entries of the score matrices that are worked out together
 STARTS = 3  # the nearest values of the grid, from which the search refines
 ROUNDS = 8  # Gauss–Newton halves the distance at the very least; 8 rounds reach float64 from a grid of 80
 WIDER = (
@@ -38,56 +40,90 @@ class Solution:
     values: Array
 
 
-def solve(target: Target, family: Mistake) -> tuple[Solution, ...]:
-    """The number with which the rule gives the answer: none, or one."""
-    parameter = family.parameter
-    assert parameter is not None
-    grid, values = grid_values(target.problem, target.step, family)
-    starts = _starts(target, grid, values, parameter.whole)
-    if starts.size and not parameter.whole:
-        starts = np.concatenate([_refined(target, family, starts), starts])
-    if not starts.size:
-        return ()
-    best = starts[np.argmin(_misfits(target, family, starts))]
-    found = _checked(target, family, float(best))
-    return () if found is None else (found,)
+@dataclass(frozen=True, eq=False)
+class Grids:
+    """The numbers that are tried first, whatever the answer is: for each of n, its rule and what it gives.
+
+    rule    (n,): which rule, as an index; theta: (n,), ascending within a rule; values: (n, *field)
+    joined  (n,): whether the number may lie between this one and the next
+    """
+
+    rule: Array
+    theta: Array
+    values: Array
+    joined: Array
 
 
-@remembered(lambda made: made[1].nbytes)
-def grid_values(problem: Problem, step: str, family: Mistake) -> tuple[Array, Array]:
-    """The numbers that are tried first, in order, and the field under each, whatever the answer is."""
-    assert family.parameter is not None
-    grid = np.unique(np.array(family.parameter.values(problem), dtype=np.float64))
-    return grid, _field(problem, step, family, grid) if grid.size else np.zeros((0, 1))
+def solve(target: Target, rules: tuple[Mistake, ...]) -> tuple[tuple[Mistake, Solution], ...]:
+    """The rules that give the answer, each with the number with which it does."""
+    made = grids(target.problem, target.step, rules)
+    rows = _in_reach(target, made) if made.rule.size else made.rule
+    found = []
+    for index in np.unique(made.rule[rows]):
+        mine = rows[made.rule[rows] == index]
+        solution = _solution(target, rules[index], made.theta[mine], made.values[mine])
+        if solution is not None:
+            found.append((rules[index], solution))
+    return tuple(found)
 
 
-def _starts(target: Target, grid: Array, values: Array, whole: bool) -> Array:
-    """Grid values from which the answer is in reach: nearer, in every entry, than their neighbours are."""
-    if grid.size == 0 or values.shape[1:] != target.values.shape:
-        return grid[:0]
+@remembered(lambda made: made.values.nbytes)
+def grids(problem: Problem, step: str, rules: tuple[Mistake, ...]) -> Grids:
+    """The grids of all rules; what one gives in another shape explains nothing, and is NaN throughout."""
+    parameters = [rule.parameter for rule in rules if rule.parameter is not None]
+    numbers = [np.unique(np.array(each.values(problem), dtype=np.float64)) for each in parameters]
+    rule = np.repeat(np.arange(len(rules)), [len(each) for each in numbers])
+    theta = np.concatenate([np.zeros(0), *numbers])
+    chosen = [rules[index] for index in rule]
+    room = max(ROOM // math.prod(problem.matrix_shape), 1)
+    parts = [slice(start, start + room) for start in range(0, max(len(rule), 1), room)]
+    values = [under_numbers(problem, step, tuple(chosen[part]), theta[part]) for part in parts]
+    whole = np.array([each.whole for each in parameters], dtype=bool)
+    joined = (np.diff(rule, append=-1) == 0) & ~whole[rule]
+    return Grids(rule, theta, np.concatenate(values).astype(np.float64, copy=False), joined)
+
+
+def _in_reach(target: Target, made: Grids) -> Array:
+    """The rows of the grids from which the answer is in reach: nearer, in every entry, than their neighbours.
+
+    Most rules are ruled out by the entry that is farthest from the right one.
+    """
+    at = target.telling
+    likely = made.rule[_near(target, made, slice(None), slice(at, at + 1))[:, 0]]
+    rows = np.flatnonzero(np.isin(made.rule, likely))
+    near = _near(target, made, rows, slice(None)) | ~target.given.ravel()
+    return rows[near.all(axis=-1)]
+
+
+def _near(target: Target, made: Grids, rows: Array | slice, entries: slice) -> Array:
+    """(rows, entries): whether the answer is no farther than the row before and the one behind together."""
+    values = made.values.reshape(len(made.rule), -1)[rows, entries]
+    answer = target.values.ravel()[entries]
+    tolerance = np.broadcast_to(target.tolerance, target.values.shape).ravel()[entries]
     with np.errstate(all="ignore"):  # symbols where numbers are due: not in reach, or equal
-        apart = np.abs(values - target.values)
-        reach = np.zeros_like(apart)
-        if not whole:
-            between = np.abs(np.diff(values, axis=0))
-            reach[1:] += between
-            reach[:-1] += between
-        near = apart <= target.tolerance * WIDER + np.where(np.isnan(reach), 0, reach)
-        same = near | (values == target.values) | (np.isnan(values) & np.isnan(target.values)) | ~target.given
-    in_reach = np.flatnonzero(same.reshape(len(grid), -1).all(axis=-1))
-    misfit = np.abs(_residuals(target, values[in_reach])).max(axis=-1, initial=0.0)
-    return grid[in_reach[np.argsort(misfit)[:STARTS]]]
+        between = np.where(made.joined[rows][:-1, None], np.abs(np.diff(values, axis=0)), 0)
+        reach = np.zeros_like(values)
+        reach[1:] += between
+        reach[:-1] += between
+        near = np.abs(values - answer) <= tolerance * WIDER + np.where(np.isnan(reach), 0, reach)
+    return np.asarray(near | (values == answer) | (np.isnan(values) & np.isnan(answer)))
 
 
-def _field(problem: Problem, step: str, family: Mistake, theta: Array) -> Array:
-    """The field under each θ, shape (θ, *field)."""
-    lead = theta.reshape(-1, *(1,) * (len(problem.batch) + 3))
-    name = FINAL.get(step, step)
-    return stacked(problem, name, run_wrong(problem, (family,), lead)[name], theta.size)
+def _solution(target: Target, family: Mistake, theta: Array, values: Array) -> Solution | None:
+    """The number with which the rule gives the answer, from some in reach and what they give."""
+    assert family.parameter is not None
+    misfits = _misfits(_residuals(target, values))
+    nearest = np.argsort(misfits)[:STARTS]
+    starts, misfits = theta[nearest], misfits[nearest]
+    refined = starts[:0] if family.parameter.whole else _refined(target, family, starts)
+    if refined.size:
+        starts = np.concatenate([refined, starts])
+        misfits = np.concatenate([_misfits(_residuals(target, _values(target, family, refined))), misfits])
+    return _checked(target, family, float(starts[np.argmin(misfits)])) if misfits.min() <= WIDER else None
 
 
 def _values(target: Target, family: Mistake, theta: Array) -> Array:
-    return _field(target.problem, target.step, family, theta)
+    return under_numbers(target.problem, target.step, (family,) * len(theta), theta)
 
 
 def _residuals(target: Target, values: Array) -> Array:
@@ -100,20 +136,19 @@ def _residuals(target: Target, values: Array) -> Array:
     )
 
 
-def _misfits(target: Target, family: Mistake, theta: Array) -> Array:
-    return np.asarray(np.abs(_residuals(target, _values(target, family, theta))).max(axis=-1))
+def _misfits(residuals: Array) -> Array:
+    return np.asarray(np.abs(residuals).max(axis=-1, initial=0.0))
 
 
 def _refined(target: Target, family: Mistake, theta: Array) -> Array:
-    """Gauss–Newton in one variable, all starts at once; given up where it comes no nearer."""
+    """Gauss–Newton in one variable, all starts at once; none where it comes no nearer."""
     first = np.inf
     for turn in range(ROUNDS):
-        here = _residuals(target, _values(target, family, theta))
-        misfit = float(np.abs(here).max(axis=-1).min())
+        here, slope = _with_slope(target, family, theta)
+        misfit = float(_misfits(here).min())
         first = misfit if turn == 0 else first
         if turn == TRIED and misfit > max(NEAR, first / NEARER):
-            break
-        slope = _slope(target, family, theta, here)
+            return theta[:0]
         with np.errstate(all="ignore"):  # a symbol where a number is due: no step leads there
             square = (slope * slope).sum(axis=-1)
             step = np.nan_to_num((slope * here).sum(axis=-1) / square, posinf=0.0, neginf=0.0)
@@ -121,21 +156,22 @@ def _refined(target: Target, family: Mistake, theta: Array) -> Array:
     return theta
 
 
-def _slope(target: Target, family: Mistake, theta: Array, here: Array) -> Array:
-    """How fast each residual changes with θ, shape (θ, entries); `here` are the residuals at θ."""
-    there = _residuals(target, _values(target, family, theta * (1 + NUDGE)))
+def _with_slope(target: Target, family: Mistake, theta: Array) -> tuple[Array, Array]:
+    """The residuals at each θ, and how fast each of them changes with θ: both (θ, entries)."""
+    both = _values(target, family, np.concatenate([theta, theta * (1 + NUDGE)]))
+    here, there = np.split(_residuals(target, both), 2)
     with np.errstate(all="ignore"):  # θ = 0 has no relative step
-        return np.asarray((there - here) / (theta * NUDGE)[:, None])
+        return here, np.asarray((there - here) / (theta * NUDGE)[:, None])
 
 
 def _checked(target: Target, family: Mistake, theta: float) -> Solution | None:
     """The solution, if every entry agrees within the tolerance of what it gives, and θ is not right."""
     assert family.parameter is not None
-    fields = run_wrong(target.problem, (family,), theta)
+    fields = run_wrong(target.problem, (family,), theta, right_fields(target.problem))
     values = fields[FINAL.get(target.step, target.step)]
     if values.shape != target.values.shape or not target.matches(values, WIDER * target.tolerance):
         return None
-    error = 0.0 if family.parameter.whole else _error(target, family, theta, values)
+    error = 0.0 if family.parameter.whole else _error(target, family, theta)
     right = family.parameter.right(target.problem)
     if right is not None and abs(theta - right) <= error:
         return None
@@ -144,7 +180,7 @@ def _checked(target: Target, family: Mistake, theta: float) -> Solution | None:
     return Solution(theta, error, values)
 
 
-def _error(target: Target, family: Mistake, theta: float, values: Array) -> float:
+def _error(target: Target, family: Mistake, theta: float) -> float:
     """How far θ may be off before an entry leaves its tolerance; a θ that changes nothing is free."""
-    steepest = np.abs(_slope(target, family, np.array([theta]), _residuals(target, values[None]))).max()
+    steepest = np.abs(_with_slope(target, family, np.array([theta]))[1]).max()
     return 1 / float(steepest) if steepest > 0 else float("inf")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from ..mistakes.wrong_run import run_wrong
+from .consequences import right_fields
 from .evidence import entry_bits, evidence, plain_bits
-from .plan import RIGHT
 from .target import Target
 
 SUMS = 2.0  # times the tolerances of its entries: how near to 1 is the sum of a row that was meant to be 1
@@ -62,7 +61,7 @@ def _in_the_hull(target: Target) -> Array:
     A sink takes a share of its own, so that 0 is one of the values.
     """
     rows, room = (by_head(target, np.asarray(each)) for each in (target.values, target.tolerance))
-    value = np.nan_to_num(run_wrong(target.problem, RIGHT)["value_repeated"].astype(np.float64))
+    value = np.nan_to_num(right_fields(target.problem)["value_repeated"].astype(np.float64))
     if value.shape[-2] > MOST_KEYS:
         return np.full(rows.shape[:-1], rows.shape[-1])
     start = np.zeros_like(value[..., :1, :]) if target.problem.sink is not None else value[..., :1, :]

@@ -29,7 +29,8 @@ from .target import Target
 from .tolerance import in_dtype, largest
 
 SHARED = 4_000_000  # entries of a head's score matrix, up to which its right fields are kept for all rules
-MOST_PAIRED = 16_000_000  # pairs times keys that are worked out together
+MOST_TOGETHER = 16_000_000  # twice the pairs, times the keys: what is worked out at once
+MOST_PAIRED = 64_000_000  # the same: what is worked out at all
 SAFE = 40.0  # scores, up to which no exponential of a difference leaves float32
 ROUGH = 1e-3  # of the largest number: far more than float32 makes of a sum of thousands
 KEYS = ("rotate-key", "repeat-key", "repeat-value")  # a wrong version of them has keys or values of its own
@@ -54,6 +55,7 @@ class Glance:
             heads = heads_of(self.row)
             at = _worst(heads)
             batch, head = at[: len(target.problem.batch)], at[-3]
+            self.number = head
             self.head = one_head(in_heads(target.problem), batch, head)
             one = cut(heads, head_index(target, batch, head))
             self.one = replace(one, problem=sample(self.head, self.rows), step=own_step(target.step))
@@ -82,9 +84,11 @@ class Glance:
         return tuple(each for each in hypotheses if each in near)
 
     def pairs(self, mistakes: Sequence[Mistake]) -> tuple[Hypothesis, ...]:
-        """The pairs of mistakes that can be made in one head and give the row."""
+        """The pairs that can be made in one head and give the row; none where keys are too many."""
         hosted = tuple(mistake for mistake in mistakes if self._hosts(mistake))
         if self.one is None or len(hosted) ** 2 * self.target.problem.Tk > MOST_PAIRED:
+            return ()
+        if len(hosted) ** 2 * self.target.problem.Tk > MOST_TOGETHER:
             return self.survivors([pair for pair in sets_of(hosted, PAIRS) if len(pair) == PAIRS])
         made = consequences(self.one.problem, self.one.step, hosted, PAIRS)
         return self._nearest(made, made.size == PAIRS)
@@ -143,12 +147,23 @@ class Glance:
         if self._is_no_multiple(mistake):
             return False
         if self.one is None or not self.hosts((mistake,)):
-            return self._gives(self.row, consequence(problem, (mistake,), field, rows=self.rows))
+            return self._mixes_batches_to(mistake)
         goal, known = _field(self.one.step), self._unchanged(mistake, self._right_roughly)
         rough = consequence(self._roughly, (mistake,), goal, rows=self.rows, known=known)
         if self._roughly is self.head or not self._gives(self.one, rough, self._rough_error(rough)):
             return self._gives(self.one, rough)
         return self._gives(self.one, consequence(self.head, (mistake,), goal, rows=self.rows))
+
+    def _mixes_batches_to(self, mistake: Mistake) -> bool:
+        """The same where one batch element is not enough: in one head of all of them, else in all heads."""
+        problem, place = self.target.problem, self.row
+        step = self.target.step
+        if self.one is not None:
+            head = one_head(in_heads(problem), None, self.number)
+            if can_be_made(head, mistake):
+                place, problem = cut(heads_of(self.row), head_index(self.row, None, self.number)), head
+                step = self.one.step
+        return self._gives(place, consequence(problem, (mistake,), _field(step), rows=self.rows))
 
     @cached_property
     def _roughly(self) -> Problem:

@@ -14,6 +14,7 @@ from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
 from .consequences import asked_steps
 from .distinct import NOT_ASKED, Numbers, differs
+from .parts import consequence
 from .plan import Hypothesis
 from .reach import FINAL
 from .wording import SIZE, number, size_values
@@ -49,18 +50,19 @@ def _sizes(problem: Problem, text: str) -> list[str]:
 
 def _what_happens(made: Numbers, step: str, mistake: Mistake, digits: int | None) -> list[str]:
     """Where the numbers come together again, or how little they differ."""
-    right, wrong = made.fields, run_wrong(made.exact, (mistake,))
     final, title = FINAL.get(step, step), field_named(step).title
-    if wrong[final].shape != right[final].shape:
+    right, wrong = made.fields[final], consequence(made.exact, (mistake,), final)
+    if wrong is None or wrong.shape != right.shape:
         return []
-    if _differ(right[final], wrong[final]):
-        gap = np.where(np.isfinite(right[final]), np.abs(right[final] - wrong[final]), 0).max()
+    if _differ(right, wrong):
+        gap = np.where(np.isfinite(right), np.abs(right - wrong), 0).max()
         return [f"it changes the {title} by {gap:.1g} at most, too little {_precision(digits)}"]
-    changed = [name for name in _written(made.exact) if name not in ROWS and _both_differ(right, wrong, name)]
+    problem = made.enough([mistake])
+    fields = made.fields if problem is made.exact else run_wrong(problem, ())
+    given = run_wrong(problem, (mistake,))
+    names = [n for n in _written(made.exact) if n not in ROWS and _both_differ(fields, given, n)]
     return (
-        [f"it changes the {field_named(changed[-1]).title} and still gives the same {title}"]
-        if changed
-        else []
+        [f"it changes the {field_named(names[-1]).title} and still gives the same {title}"] if names else []
     )
 
 

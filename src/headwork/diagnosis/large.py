@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
@@ -44,13 +45,15 @@ from .target import Target
 from .tolerance import largest
 
 LARGE = 2_000_000  # entries of the score matrix from which on a problem is not kept whole
+LARGE_KEYS = 8_000_000  # numbers in keys and values: every rule about them would have its own
 WIDE = 256.0  # times the error of the right result: what a rule may be off before its own error is known
 NARROW = 1e-5  # of the largest number: what the order of a sum changes in arithmetic of few bits
 
 
 def is_large(problem: Problem) -> bool:
-    """Whether the score matrix is too large to keep every step."""
-    return math.prod(problem.matrix_shape) > LARGE
+    """Whether the score matrix is too large to keep every step, or the keys and values to copy them."""
+    keys = math.prod(problem.batch) * problem.Hkv * problem.Tk * ((problem.D or 0) + (problem.Dv or 0))
+    return math.prod(problem.matrix_shape) > LARGE or keys > LARGE_KEYS
 
 
 def is_wide(target: Target) -> bool:
@@ -121,7 +124,7 @@ class _Search:
     def numbers(self) -> tuple[Finding, ...]:
         """A rule with a number that the answer reveals."""
         rules = [mistake for mistake in self.by_row if mistake.parameter is not None]
-        likely = [rule for rule in rules if solve(self.glance.place((rule,)), rule)]
+        likely = [rule for rule in rules if solve(self.glance.place((rule,)), (rule,))]
         return solved_findings(self.rows, likely, len(rules))
 
     def mixing(self) -> tuple[Finding, ...]:
@@ -194,8 +197,11 @@ def _pieces(target: Target, hypothesis: Hypothesis, theta: float | None) -> Iter
     The last is what went into the softmax, where that was worked out.
     """
     problem, mixes = target.problem, any(mistake.mixes_queries for mistake in hypothesis)
-    if _can_be_made_by_head(target, hypothesis):
-        yield from _by_head(target, hypothesis, theta, mixes)
+    batches = [tuple(at) for at in np.ndindex(*problem.batch)]
+    if _can_be_made_in(target, hypothesis, batches[0]):
+        yield from _by_head(target, hypothesis, theta, mixes, batches)
+    elif mixes and _can_be_made_in(target, hypothesis, None):
+        yield from _by_head(target, hypothesis, theta, mixes, [None])
     elif mixes:
         yield target, *_made(problem, hypothesis, target.step, theta)
     else:
@@ -207,22 +213,27 @@ def _pieces(target: Target, hypothesis: Hypothesis, theta: float | None) -> Iter
             yield cut(target, (..., rows, slice(None))), *made
 
 
-def _can_be_made_by_head(target: Target, hypothesis: Hypothesis) -> bool:
-    problem = target.problem
+Batch = tuple[int, ...] | None  # None: all batch elements
+
+
+def _can_be_made_in(target: Target, hypothesis: Hypothesis, batch: Batch) -> bool:
+    """Whether these mistakes can be made in one head as in all."""
     if not is_apart(target) or any(mistake.rewrite is not None for mistake in hypothesis):
         return False
-    first = one_head(in_heads(problem), (0,) * len(problem.batch), 0)
+    first = one_head(in_heads(target.problem), batch, 0)
     return all(can_be_made(first, mistake) for mistake in hypothesis)
 
 
-def _by_head(target: Target, hypothesis: Hypothesis, theta: float | None, mixes: bool) -> Iterator[Piece]:
+def _by_head(
+    target: Target, hypothesis: Hypothesis, theta: float | None, mixes: bool, batches: Sequence[Batch]
+) -> Iterator[Piece]:
     problem, step = target.problem, own_step(target.step)
     heads, answer = in_heads(problem), heads_of(target)
-    for *batch, head in np.ndindex(*problem.batch, problem.H):
-        one = one_head(heads, tuple(batch), head)
+    for batch, head in product(batches, range(problem.H)):
+        one = one_head(heads, batch, head)
         for rows in [np.arange(problem.Tq)] if mixes else blocks(problem):
             made = _made(one if mixes else sample(one, rows), hypothesis, step, theta)
-            yield cut(answer, head_index(target, tuple(batch), head, rows)), *made
+            yield cut(answer, head_index(target, batch, head, rows)), *made
 
 
 def _made(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import combinations
+from functools import cached_property, lru_cache
+from itertools import chain
 
 import numpy as np
 
@@ -22,36 +22,47 @@ Hypothesis = tuple[Mistake, ...]
 RIGHT: Hypothesis = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Call:
     """One version of one step, to be run once on stacked inputs.
 
-    inputs  (n, number of reads): which node of each field read goes into each of the n results
-    nodes   (n,): the ids of the results among the nodes of the fields written
+    inputs   (n, number of reads): which node of each field read goes into each of the n results
+    nodes    (n,): the ids of the results among the nodes of the fields written
+    numbers  (n,): the hypothesis whose number each result is worked out with, where the rule has one
     """
 
     step: Step
     version: Wrong
     inputs: Array
     nodes: Array
+    numbers: Array | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stage:
     """One step: its calls, or no call where every hypothesis hands the first field read on."""
 
     step: Step
     calls: tuple[Call, ...]
 
+    @cached_property
+    def reads(self) -> tuple[str, ...]:
+        """The fields that some hypothesis needs here."""
+        if not self.calls:
+            return self.step.reads[:1]
+        return tuple(dict.fromkeys(name for call in self.calls for name in call.version.reads))
+
 
 @dataclass(frozen=True)
 class Plan:
     """The calls in order, and for each hypothesis the node of the target field that it leads to.
 
+    sizes      (hypotheses,): how many mistakes each one has
     rewritten  the hypotheses that solve another problem instead: they share nothing, and have no node here
     """
 
     hypotheses: tuple[Hypothesis, ...]
+    sizes: Array
     target: str
     stages: tuple[Stage, ...]
     node: Array
@@ -70,26 +81,42 @@ def compatible(hypothesis: Sequence[Mistake]) -> bool:
 
 def sets_of(mistakes: Sequence[Mistake], most: int) -> tuple[Hypothesis, ...]:
     """The right pipeline first, then every compatible set of up to `most` mistakes, smaller sets first."""
-    sets = (group for size in range(1, most + 1) for group in combinations(mistakes, size))
-    return (RIGHT, *(group for group in sets if compatible(group)))
+    count = len(mistakes)
+    touches = np.array([mistake.touches for mistake in mistakes], dtype=np.int64)
+    sets, touched, last = np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64), np.array([-1])
+    found: list[Hypothesis] = [RIGHT]
+    for _ in range(most):
+        fits = ((touched[:, None] & touches) == 0) & (np.arange(count) > last[:, None])
+        which, last = np.nonzero(fits)
+        sets, touched = np.column_stack([sets[which], last]), touched[which] | touches[last]
+        found += zip(*([mistakes[index] for index in column] for column in sets.T.tolist()), strict=True)
+    return tuple(found)
 
 
 @lru_cache(maxsize=64)
 def plan(
-    mistakes: tuple[Mistake, ...], most: int, target: str, known: frozenset[str], asked: frozenset[str]
+    mistakes: tuple[Mistake, ...],
+    most: int,
+    target: str,
+    known: frozenset[str],
+    asked: frozenset[str],
+    more: tuple[Mistake, ...] = (),
 ) -> Plan:
     """How to work out the field `target` under every compatible set of up to `most` mistakes.
 
     known  fields that the problem gives; asked: names of the steps that it asks for
+    more   mistakes of which there are sets of one more
     """
-    return plan_for(sets_of(mistakes, most), target, known, asked)
+    larger = [made for made in sets_of(more, most + 1) if len(made) > most]
+    return plan_for((*sets_of(mistakes, most), *larger), target, known, asked)
 
 
 def plan_for(
     hypotheses: tuple[Hypothesis, ...], target: str, known: frozenset[str], asked: frozenset[str]
 ) -> Plan:
     """The same for a list of hypotheses."""
-    chosen = _chosen(hypotheses)
+    sizes = np.fromiter(map(len, hypotheses), dtype=np.int64, count=len(hypotheses))
+    members = _members(hypotheses, sizes)
     nodes: dict[str, Array] = {name: np.zeros(len(hypotheses), dtype=np.int64) for name in known}
     stages: list[Stage] = []
     for step in STEPS:
@@ -97,58 +124,71 @@ def plan_for(
             continue
         if step.name not in asked and step.reads and not step.passes:
             continue
-        calls, result = _calls(step, chosen.get(step.name, {}), nodes, step.name in asked or not step.reads)
+        wrong = [(m, those) for m, those in members.items() if step.name in m.wrong]
+        calls, result = _calls(step, wrong, nodes, step.name in asked or not step.reads)
         stages.append(Stage(step, calls))
         nodes |= {name: result for name in step.writes if name not in nodes}
         if target in step.writes:
             break
-    rewritten = tuple(
-        i for i, made in enumerate(hypotheses) if len(made) == 1 and made[0].rewrite is not None
-    )
-    return Plan(hypotheses, target, tuple(stages), nodes[target], rewritten)
+    rewritten = tuple(int(i) for m, those in members.items() if m.rewrite is not None for i in those)
+    return Plan(hypotheses, sizes, target, _needed(stages, target), nodes[target], rewritten)
 
 
-def _chosen(hypotheses: tuple[Hypothesis, ...]) -> dict[str, dict[Mistake, list[int]]]:
-    """Step name -> mistake -> the hypotheses that make it there."""
-    chosen: dict[str, dict[Mistake, list[int]]] = {}
-    for index, hypothesis in enumerate(hypotheses):
-        for mistake in hypothesis:
-            for step in mistake.wrong:
-                chosen.setdefault(step, {}).setdefault(mistake, []).append(index)
-    return chosen
+def _needed(stages: Sequence[Stage], target: str) -> tuple[Stage, ...]:
+    """The stages that lead to the target: without parts to merge, the logsumexp leads nowhere."""
+    needed, kept = {target}, list[Stage]()
+    for stage in reversed(stages):
+        if needed.intersection(stage.step.writes):
+            needed.update(stage.reads)
+            kept.append(stage)
+    return tuple(reversed(kept))
+
+
+def _members(hypotheses: tuple[Hypothesis, ...], sizes: Array) -> dict[Mistake, Array]:
+    """Each mistake, and the hypotheses that make it."""
+    made = list(chain.from_iterable(hypotheses))
+    number = {mistake: index for index, mistake in enumerate(dict.fromkeys(made))}
+    which = np.fromiter(map(number.__getitem__, made), dtype=np.int64, count=len(made))
+    owner = np.repeat(np.arange(len(hypotheses)), sizes)[np.argsort(which, kind="stable")]
+    ends = np.cumsum(np.bincount(which, minlength=len(number)))
+    return dict(zip(number, np.split(owner, ends[:-1]), strict=True)) if number else {}
 
 
 def _calls(
-    step: Step, wrong: dict[Mistake, list[int]], nodes: dict[str, Array], asked: bool
+    step: Step, wrong: list[tuple[Mistake, Array]], nodes: dict[str, Array], asked: bool
 ) -> tuple[tuple[Call, ...], Array]:
-    """The calls of one step, and the node of its results for each hypothesis."""
+    """The calls of one step, and the node of its results for each hypothesis.
+
+    wrong  the mistakes that are made there, each with the hypotheses that make it; those with a number of
+           their own share nothing
+    """
     count = len(next(iter(nodes.values())))
     if not wrong and not asked:
         return (), nodes[step.reads[0]]
-    groups = [(mistake.version(step.name), np.array(members)) for mistake, members in wrong.items()]
     right = np.ones(count, dtype=bool)
-    for _, members in groups:
+    for _, members in wrong:
         right[members] = False
-    if right.any():
-        groups.insert(0, (Wrong(step.run if asked else hand_on, step.reads), np.flatnonzero(right)))
-    result, calls, made = np.zeros(count, dtype=np.int64), [], 0
-    for version, members in groups:
-        inputs, which = _distinct([nodes[name][members] for name in version.reads], len(members))
-        calls.append(Call(step, version, inputs, np.arange(made, made + len(inputs))))
-        result[members] = made + which
-        made += len(inputs)
+    plain = Wrong(step.run if asked else hand_on, step.reads)
+    versions = [(plain, np.flatnonzero(right)), *((m.version(step.name), members) for m, members in wrong)]
+    solved = [False, *(mistake.parameter is not None for mistake, _ in wrong)]
+    made = np.zeros(count, dtype=np.int64)  # which version each hypothesis has
+    inputs = np.zeros(count, dtype=np.int64)  # and on which inputs: a number for each choice of nodes
+    widths = {name: nodes[name].max() + 1 for version, _ in versions for name in version.reads}
+    for index, (version, members) in enumerate(versions):
+        made[members] = index
+        inputs[members] = members if solved[index] else 0
+        for name in version.reads:
+            inputs[members] = inputs[members] * widths[name] + nodes[name][members]
+    _, first, result = np.unique(made * (inputs.max() + 1) + inputs, return_index=True, return_inverse=True)
+    ends = np.searchsorted(made[first], np.arange(len(versions) + 1))
+    calls = []
+    for (version, _), has_number, start, stop in zip(versions, solved, ends[:-1], ends[1:], strict=True):
+        if start < stop:
+            those = first[start:stop]
+            columns = [nodes[name][those] for name in version.reads]
+            chosen = np.stack(columns, axis=-1) if columns else np.zeros((len(those), 0), dtype=np.int64)
+            calls.append(Call(step, version, chosen, np.arange(start, stop), those if has_number else None))
     return tuple(calls), result
-
-
-def _distinct(columns: list[Array], count: int) -> tuple[Array, Array]:
-    """The distinct rows of some columns of node ids, and which of them each row is."""
-    if not columns:
-        return np.zeros((1, 0), dtype=np.int64), np.zeros(count, dtype=np.int64)
-    key = columns[0]
-    for column in columns[1:]:
-        key = key * (column.max() + 1) + column
-    _, first, which = np.unique(key, return_index=True, return_inverse=True)
-    return np.stack([column[first] for column in columns], axis=-1), which
 
 
 def hand_on(problem: object, x: Array, *_: Array) -> Array:

@@ -11,7 +11,7 @@ carried in full. A result that is a decimal of that many places loses nothing by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,10 +47,13 @@ def is_decimal(values: Array, digits: int) -> Array:
     return np.asarray(np.abs(units - np.rint(units)) <= NOISE + 1e-13 * units)
 
 
-def error_bounds(problem: Problem, fields: Mapping[str, Array], digits: int) -> Errors:
+def error_bounds(
+    problem: Problem, fields: Mapping[str, Array], digits: int, only: Collection[str] | None = None
+) -> Errors:
     """For each field a bound on |honest value − field|, for work rounded to `digits` decimals, or not.
 
     fields  the values of all fields, canonical shapes, float64
+    only    the fields that are wanted; all of them if None
 
     What the problem gives is exact, but a step that it starts from may be rounded like any other; how far
     somebody's own results may be off comes with them. `exponentials` and `row_sum` are those shifted by the
@@ -58,13 +61,19 @@ def error_bounds(problem: Problem, fields: Mapping[str, Array], digits: int) -> 
     Special cases: −∞, NaN and empty rows are exact.
     """
     known = _start(problem, digits)
+    work = _Work(problem, fields, dict(known), digits, frozenset(known))
+    wanted = [name for name in fields if name != "allowed"] if only is None else only
     with np.errstate(all="ignore"):  # unshifted exponentials may overflow: then only the shifted way is left
-        shifted, plain = (
-            _errors_of_all(_Work(problem, fields, dict(known), digits, frozenset(known), way))
-            for way in (True, False)
-        )
-    worst = {name: np.maximum(error, _finite(plain[name])) for name, error in shifted.items()}
-    return worst | {name: shifted[name] for name in SUMS if name in shifted}
+        return {name: _worst(work, name) for name in wanted}
+
+
+def _worst(work: _Work, name: str) -> Array:
+    """The larger bound of the two ways of working, or that of the shifted one."""
+    error = work.error(name)
+    if error.ndim <= work.fields[name].ndim:
+        return error  # the same for both
+    shifted, plain = error
+    return np.asarray(shifted if name in SUMS else np.maximum(shifted, _finite(plain)))
 
 
 def _start(problem: Problem, digits: int) -> Errors:
@@ -87,14 +96,26 @@ def written(values: Array, error: Array | float, digits: int) -> Array:
 
 @dataclass(frozen=True)
 class _Work:
-    """One way of working: exponentials shifted by the row's maximum, or not."""
+    """Two ways of working, side by side on a first axis: exponentials shifted by the row's maximum, or not.
+
+    What comes before the exponentials is the same for both and has no such axis.
+    """
 
     problem: Problem
     fields: Mapping[str, Array]
     errors: Errors
     digits: int
     known: frozenset[str]
-    shifted: bool
+
+    def error(self, name: str) -> Array:
+        """The error of a field, worked out where it is asked for."""
+        if name not in self.errors:
+            step = next(s for s in STEPS if name in s.writes and (s.passes or s.asked(self.problem)))
+            is_asked = step.asked(self.problem) or not step.reads
+            found = GROWTH[step.name](self) if is_asked else (self.error(step.reads[0]),)
+            for written, error in zip(step.writes, found, strict=False):
+                self.errors.setdefault(written, error)
+        return self.errors[name]
 
     def value(self, name: str) -> Array:
         """The field, 0 where it is infinite or NaN: those are compared as symbols, not by distance."""
@@ -107,20 +128,6 @@ class _Work:
     def rounded(self, values: Array, error: Array | float = 0.0) -> Array:
         """The error after writing these values down."""
         return written(values, error, self.digits)
-
-
-def _errors_of_all(work: _Work) -> Errors:
-    for step in STEPS:
-        missing = [name for name in step.writes if name in work.fields and name not in work.errors]
-        if not missing or step.name == "allow":
-            continue
-        if step.asked(work.problem) or not step.reads:
-            found = GROWTH[step.name](work)
-        else:
-            found = (work.errors[step.reads[0]],) if step.passes else ()
-        for name, error in zip(step.writes, found, strict=False):
-            work.errors.setdefault(name, error)
-    return work.errors
 
 
 def _finite(values: Array) -> Array:
@@ -142,18 +149,18 @@ def _project(work: _Work) -> tuple[Array, ...]:
 
 def _affine(work: _Work, name: str, source: str) -> Array:
     matrix = getattr(work.problem, f"w_{name}").astype(np.float64)
-    return work.written(name, work.errors[source] @ np.abs(matrix))
+    return work.written(name, work.error(source) @ np.abs(matrix))
 
 
 def _split(name: str) -> Callable[[_Work], tuple[Array, ...]]:
     def split(work: _Work) -> tuple[Array, ...]:
-        return (heads.split(work.errors[name], work.problem.H if name == "query" else work.problem.Hkv),)
+        return (heads.split(work.error(name), work.problem.H if name == "query" else work.problem.Hkv),)
 
     return split
 
 
 def _repeat(name: str) -> Callable[[_Work], tuple[Array, ...]]:
-    return lambda work: (heads.repeat(work.errors[name], work.problem.H),)
+    return lambda work: (heads.repeat(work.error(name), work.problem.H),)
 
 
 def _rotate_query(work: _Work) -> tuple[Array, ...]:
@@ -172,7 +179,7 @@ def _rotated(work: _Work, source: str, name: str, places: Array) -> Array:
     cos, sin = np.cos(angle), np.sin(angle)
     cos_error, sin_error = (np.abs(np.round(f, work.digits) - f) for f in (cos, sin))
     cos, sin = np.abs(cos) + cos_error, np.abs(sin) + sin_error
-    x, error = np.abs(work.value(source)), work.errors[source]
+    x, error = np.abs(work.value(source)), work.error(source)
     a, b = positions.pairs(rope)
     grown = np.broadcast_to(error, work.fields[name].shape).copy()
     grown[..., a] = error[..., a] * cos + error[..., b] * sin + x[..., a] * cos_error + x[..., b] * sin_error
@@ -182,12 +189,12 @@ def _rotated(work: _Work, source: str, name: str, places: Array) -> Array:
 
 def _scores(work: _Work) -> tuple[Array, ...]:
     query, key = work.value("query_rotated"), work.value("key_rotated").swapaxes(-1, -2)
-    error = _product(query, work.errors["query_rotated"], key, work.errors["key_rotated"].swapaxes(-1, -2))
+    error = _product(query, work.error("query_rotated"), key, work.error("key_rotated").swapaxes(-1, -2))
     return (work.written("scores", error),)
 
 
 def _scale(work: _Work) -> tuple[Array, ...]:
-    scores, error = np.abs(work.value("scores")), work.errors["scores"]
+    scores, error = np.abs(work.value("scores")), work.error("scores")
     if work.problem.factor.is_integer():
         return (error * abs(work.problem.factor),)  # a whole number of times a decimal is a decimal
     return (
@@ -206,7 +213,7 @@ def _factor_error(work: _Work) -> float:
 
 
 def _softcap(work: _Work) -> tuple[Array, ...]:
-    return (work.written("capped", work.errors["scaled"]),)  # the slope of c·tanh(s/c) is at most 1
+    return (work.written("capped", work.error("scaled")),)  # the slope of c·tanh(s/c) is at most 1
 
 
 def _bias(work: _Work) -> tuple[Array, ...]:
@@ -214,18 +221,18 @@ def _bias(work: _Work) -> tuple[Array, ...]:
 
 
 def _add_bias(work: _Work) -> tuple[Array, ...]:
-    return (work.errors["capped"] + work.errors["bias"],)  # a sum of decimals is a decimal
+    return (work.error("capped") + work.error("bias"),)  # a sum of decimals is a decimal
 
 
 def _mask(work: _Work) -> tuple[Array, ...]:
-    return (np.where(work.fields["allowed"], work.errors["biased"], 0),)
+    return (np.where(work.fields["allowed"], work.error("biased"), 0),)
 
 
 # Softmax ----------------------------------------------------------------------------------------------
 
 
 def _row_max(work: _Work) -> tuple[Array, ...]:
-    masked, error, top = work.fields["masked"], work.errors["masked"], work.fields["row_max"]
+    masked, error, top = work.fields["masked"], work.error("masked"), work.fields["row_max"]
     most, least = (np.max(ends, axis=-1, keepdims=True) for ends in (masked + error, masked - error))
     error = np.maximum(most - top, top - np.maximum(least, _sink(work, -np.inf)))
     return (np.where(np.isfinite(top), np.maximum(error, 0), 0),)  # the largest of some decimals is one
@@ -236,15 +243,19 @@ def _sink(work: _Work, absent: float) -> Array | float:
 
 
 def _top(work: _Work) -> tuple[Array, Array]:
-    """What is subtracted from each row, and its error."""
-    top = work.value("row_max")
-    return (top, work.errors["row_max"]) if work.shifted else (np.zeros(top.shape), np.zeros(top.shape))
+    """What is subtracted from each row, and its error: in either way of working."""
+    return _or_nothing(work.value("row_max")), _or_nothing(work.error("row_max"))
+
+
+def _or_nothing(x: Array) -> Array:
+    """(2, …): x, and 0."""
+    return np.stack([x, np.zeros_like(x)])
 
 
 def _exponentials(work: _Work) -> tuple[Array, ...]:
     top, top_error = _top(work)
     exps = _power(work.fields["masked"], top)
-    return (work.rounded(exps, exps * np.expm1(work.errors["masked"] + top_error)),)
+    return (work.rounded(exps, exps * np.expm1(work.error("masked") + top_error)),)
 
 
 def _power(masked: Array, top: Array) -> Array:
@@ -252,7 +263,7 @@ def _power(masked: Array, top: Array) -> Array:
 
 
 def _row_sum(work: _Work) -> tuple[Array, ...]:
-    error = np.sum(work.errors["exponentials"], axis=-1, keepdims=True)
+    error = np.sum(work.error("exponentials"), axis=-1, keepdims=True)
     if work.problem.sink is not None:
         top, top_error = _top(work)
         term = np.broadcast_to(np.exp(_sink(work, -np.inf) - top), top.shape)
@@ -265,11 +276,11 @@ def _terms(work: _Work) -> Terms:
     top, top_error = _top(work)
     if "exponentials" not in work.known:
         return _exponentiated(
-            work, work.fields["masked"], work.errors["masked"], top, top_error, _sink(work, -np.inf)
+            work, work.fields["masked"], work.error("masked"), top, top_error, _sink(work, -np.inf)
         )
-    exps, error = work.value("exponentials"), work.errors["exponentials"]
+    exps, error = work.value("exponentials"), work.error("exponentials")
     if work.problem.sink is not None:
-        term = np.broadcast_to(np.exp(_sink(work, -np.inf) - work.value("row_max")), top.shape)
+        term = np.exp(_sink(work, -np.inf) - work.value("row_max"))
         exps, error = _joined(exps, term), _joined(error, work.rounded(term))
     return Terms(exps, exps, exps, error)
 
@@ -278,8 +289,9 @@ def _exponentiated(
     work: _Work, masked: Array, error: Array, top: Array, top_error: Array, sink: Array | float = -np.inf
 ) -> Terms:
     """e^(s − m); an error of m is common to the row, and only changes what the rounding weighs."""
-    masked = _joined(masked, np.broadcast_to(sink, top.shape))
-    error = _joined(np.broadcast_to(error, (*masked.shape[:-1], error.shape[-1])), np.zeros(top.shape))
+    column = (*masked.shape[:-1], 1)
+    masked = _joined(masked, np.broadcast_to(sink, column))
+    error = _joined(np.broadcast_to(error, (*column[:-1], error.shape[-1])), np.zeros(column))
     exps = _power(masked, top)
     is_exact = ((error == 0) & (top_error == 0) & is_decimal(exps, work.digits)) | (exps == 0)
     half = np.where(is_exact, 0, half_unit(work.digits) * ROOM * np.exp(top_error))
@@ -295,7 +307,7 @@ def _shares(work: _Work) -> Array:
     """The error of each weight before it is written."""
     if "row_sum" not in work.known:
         return _finite(share_errors(_terms(work)))[..., : work.problem.Tk]
-    terms, total, error = _terms(work), work.value("row_sum"), work.errors["row_sum"]
+    terms, total, error = _terms(work), work.value("row_sum"), work.error("row_sum")
     low, high = (x[..., : work.problem.Tk] for x in (terms.low, terms.high))
     weights = work.value("weights")
     return _finite(np.maximum(high / (total - error) - weights, weights - low / (total + error)))
@@ -307,8 +319,8 @@ def _weights(work: _Work) -> tuple[Array, ...]:
 
 def _logsumexp(work: _Work) -> tuple[Array, ...]:
     if "row_sum" in work.known:
-        error = np.log1p(work.errors["row_sum"] / (work.value("row_sum") - work.errors["row_sum"]))
-        return (work.written("logsumexp", _finite(error) + work.errors["row_max"]),)
+        error = np.log1p(work.error("row_sum") / (work.value("row_sum") - work.error("row_sum")))
+        return (work.written("logsumexp", _finite(error) + work.error("row_max")),)
     return (work.written("logsumexp", _finite(log_errors(_terms(work)))),)
 
 
@@ -332,29 +344,29 @@ def _attend_parts(work: _Work) -> tuple[Array, ...]:
 
 
 def _terms_of_part(work: _Work, keys: slice) -> Terms:
-    masked, error = work.fields["masked"][..., keys], work.errors["masked"]
+    masked, error = work.fields["masked"][..., keys], work.error("masked")
     error = np.broadcast_to(error, work.fields["masked"].shape)[..., keys]
     top = np.max(masked, axis=-1, keepdims=True)
-    if not work.shifted:
-        top = np.zeros(top.shape)
-    top_error = np.max(error, axis=-1, keepdims=True) if work.shifted else np.zeros(top.shape)
-    return _exponentiated(work, masked, error, _finite(top), top_error)
+    top_error = np.max(error, axis=-1, keepdims=True)
+    return _exponentiated(work, masked, error, _or_nothing(_finite(top)), _or_nothing(top_error))
 
 
 def _merge_parts(work: _Work) -> tuple[Array, ...]:
     """Σ share · output, the shares e^(lse_p − lse) rounded too; or blended in one go, from whole rows."""
-    whole, whole_error = (np.expand_dims(of["logsumexp"], PARTS) for of in (work.fields, work.errors))
+    whole, whole_error = (
+        np.expand_dims(x, PARTS) for x in (work.fields["logsumexp"], work.error("logsumexp"))
+    )
     share = _finite(np.exp(work.fields["part_logsumexp"] - whole))
-    output, error = np.abs(work.value("part_output")), work.errors["part_output"]
-    share_error = work.rounded(share, share * np.expm1(work.errors["part_logsumexp"] + whole_error))
+    output, error = np.abs(work.value("part_output")), work.error("part_output")
+    share_error = work.rounded(share, share * np.expm1(work.error("part_logsumexp") + whole_error))
     merged = np.sum(share_error * (output + error) + share * error, axis=PARTS)
     return (np.maximum(work.written("blended", merged), _blend(work)[0]),)
 
 
 def _blend(work: _Work) -> tuple[Array, ...]:
-    value, value_error = work.value("value_repeated"), work.errors["value_repeated"]
-    weights, error = work.value("weights"), work.errors["weights"]
+    value, value_error = work.value("value_repeated"), work.error("value_repeated")
     if {"weights", "row_sum"} & work.known:  # a learner's own need not sum to 1
+        weights, error = work.value("weights"), work.error("weights")
         return (work.written("blended", _product(weights, error, value, value_error)),)
     return (work.written("blended", _blended(work, _terms(work), slice(0, work.problem.Tk), slice(None))),)
 
@@ -362,7 +374,7 @@ def _blend(work: _Work) -> tuple[Array, ...]:
 def _blended(work: _Work, terms: Terms, columns: slice, keys: slice) -> Array:
     """The weights move together as their terms do, and each is rounded on its own."""
     value = work.value("value_repeated")[..., keys, :]
-    value_error = work.errors["value_repeated"][..., keys, :]
+    value_error = work.error("value_repeated")[..., keys, :]
     shares = terms.exact / terms.total
     share_error = _finite(share_errors(terms))
     rounding = (work.rounded(shares, share_error) - share_error)[..., columns]
@@ -373,7 +385,7 @@ def _blended(work: _Work, terms: Terms, columns: slice, keys: slice) -> Array:
 
 
 def _merge_heads(work: _Work) -> tuple[Array, ...]:
-    return (heads.merge(work.errors["blended"]),)
+    return (heads.merge(work.error("blended")),)
 
 
 def _project_output(work: _Work) -> tuple[Array, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from ..mistakes.dropout import dropout_explains
 from ..mistakes.mistake import Mistake
 from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
-from .consequences import Consequences, consequences
+from .consequences import Consequences, asked_steps, consequences, right_fields
 from .evidence import NAMED, enough
 from .families import Solution, solve
 from .freedom import bits_of, most_telling
@@ -33,6 +34,7 @@ from .target import Target
 LOOSE = 4.0  # times the right result's tolerance: how far off a candidate may be, before its own is known
 SAME = 1e-3  # times the tolerance: numbers that close cannot be told apart, as with a fill of 0 and of 1e-9
 MOST_CANDIDATES = 64  # exact tolerances are worked out for the nearest ones only
+FEW_ENTRIES = 100_000  # of the score matrices of all sets of three: less work than calls of their own
 MOST_ENTRIES = 4_000_000  # numbers that all hypotheses of a search may hold together
 SINGLES, PAIRS, TRIPLES = 1, 2, 3
 # a fact worth telling; three mistakes only when named
@@ -116,31 +118,62 @@ def families(problem: Problem, step: str) -> tuple[Mistake, ...]:
 
 @remembered()
 def makeable(problem: Problem, step: str) -> tuple[Mistake, ...]:
-    """The catalogue without what this problem cannot show, or what comes after this step.
+    """The catalogue without what this problem cannot show, or what comes after this step."""
+    placed = _placed(step, frozenset(seeds(problem)), asked_steps(problem), problem.Dv is not None)
+    return tuple(
+        m
+        for m in placed
+        if not (problem.rows is not None and (m.mixes_queries or m.rewrite is not None))
+        and not (problem.known is not None and m.rewrite is not None)
+        and m.applies(problem)
+    )
 
-    A mistake can be made where its steps are worked out, not given, and everything they read is there.
-    """
-    given = set(seeds(problem))
-    have = set(run_wrong(problem, ()))
-    worked = {s.name: not given & set(s.writes) for s in STEPS}
+
+@lru_cache(maxsize=256)
+def _placed(step: str, given: frozenset[str], asked: frozenset[str], has_value: bool) -> tuple[Mistake, ...]:
+    """What can be made where its steps are worked out, not given, and everything they read is there."""
+    worked = {s.name for s in STEPS if given.isdisjoint(s.writes)}
+    have = set(given)
+    for each in STEPS:
+        if each.name in asked and have.issuperset(each.reads):
+            have.update(name for name in each.writes if has_value or name != "value")
+        elif each.name not in asked and each.passes and have.issuperset(each.reads[:1]):
+            have.update(each.writes)
     return tuple(
         m
         for m in CATALOGUE
         if reaches(m, step)
-        and not (problem.rows is not None and (m.mixes_queries or m.rewrite is not None))
-        and not (problem.known is not None and m.rewrite is not None)
-        and all(worked[name] and have.issuperset(m.version(name).reads) for name in m.steps)
-        and m.applies(problem)
+        and worked.issuperset(m.steps)
+        and all(have.issuperset(m.version(name).reads) for name in m.steps)
     )
 
 
 @remembered(lambda made: made.values.nbytes)
 def known_consequences(problem: Problem, step: str, most: int) -> Consequences:
-    """What all sets of up to `most` mistakes give here; kept, as it does not depend on the answer."""
+    """What all sets of up to `most` mistakes give here, three of those only that learners make by hand.
+
+    It does not depend on the answer, and is kept.
+    """
     mistakes = applicable(problem, step)
-    if most == TRIPLES:
-        mistakes = tuple(mistake for mistake in mistakes if mistake.typical)
-    return consequences(problem, step, mistakes, most)
+    if most > SINGLES and _at_once(problem, step):
+        return _all_at_once(problem, step).up_to(most)
+    return consequences(problem, step, _typical(mistakes) if most == TRIPLES else mistakes, most)
+
+
+@remembered(lambda made: made.values.nbytes)
+def _all_at_once(problem: Problem, step: str) -> Consequences:
+    mistakes = applicable(problem, step)
+    return consequences(problem, step, mistakes, PAIRS, _typical(mistakes))
+
+
+def _typical(mistakes: Sequence[Mistake]) -> tuple[Mistake, ...]:
+    return tuple(mistake for mistake in mistakes if mistake.typical)
+
+
+def _at_once(problem: Problem, step: str) -> bool:
+    """Whether all sets of three are so few numbers that calls of their own would take longer."""
+    count = len(_typical(applicable(problem, step)))
+    return math.comb(count, TRIPLES) * math.prod(problem.matrix_shape) <= FEW_ENTRIES
 
 
 def _of_size(target: Target, size: int) -> tuple[Finding, ...]:
@@ -200,7 +233,7 @@ def _survivors(target: Target, made: Consequences, among: Array) -> list[int]:
 
 
 def _agrees(target: Target, made: Consequences, index: int) -> bool:
-    fields = run_wrong(target.problem, made.hypotheses[index])
+    fields = run_wrong(target.problem, made.hypotheses[index], right=right_fields(target.problem))
     return bool(target.matches(made.values[made.node[index]], target.slack(target.problem, fields)))
 
 
@@ -267,8 +300,7 @@ def _with_a_number(target: Target) -> tuple[Finding, ...]:
 
 def solved_findings(target: Target, rules: Sequence[Mistake], tried: int) -> tuple[Finding, ...]:
     """The findings of rules with a number, of so many that were tried."""
-    solved = [(rule, solution) for rule in rules for solution in solve(target, rule)]
-    findings = [_solved_finding(target, rule, found, tried) for rule, found in solved]
+    findings = [_solved_finding(target, rule, found, tried) for rule, found in solve(target, tuple(rules))]
     return _merged(target, [finding for finding in findings if finding.bits >= SOLVED])
 
 
@@ -304,7 +336,7 @@ def _used_up(target: Target, rule: Mistake) -> float:
 
 def with_dropout(target: Target) -> tuple[Finding, ...]:
     """Dropout that was left on: which weights it dropped is chance, and costs a bit each."""
-    fields = run_wrong(target.problem, ())
+    fields = right_fields(target.problem)
     value = None if target.step == "weights" else fields.get("value_repeated")
     if target.step not in DROPPED or not target.given.all() or (target.step != "weights" and value is None):
         return ()

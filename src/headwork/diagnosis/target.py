@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -50,16 +51,21 @@ class Target:
             return self._matches_many(other, np.broadcast_to(tolerance, self.values.shape))
         return np.asarray((self.same(other, tolerance) | ~self.given).all(axis=axes))
 
+    @cached_property
+    def telling(self) -> int:
+        """The given entry that is farthest from the right one, in tolerances: its flat index."""
+        with np.errstate(invalid="ignore"):  # inf − inf: a symbol is as far as can be where it is not right
+            off = np.nan_to_num(np.abs(self.values - self.right) / np.maximum(self.tolerance, 1e-300))
+        return int(np.argmax(np.where(self.given, off, -1)))
+
     def _matches_many(self, other: Array, tolerance: Array) -> Array:
         """The same for many others: most are ruled out by the entry that is farthest from the right one."""
-        given, tolerance = self.given.ravel(), tolerance.ravel()
+        at = self.telling
         with np.errstate(invalid="ignore"):  # inf − inf: such entries are compared as symbols
-            off = np.nan_to_num(np.abs(self.values - self.right).ravel() / np.maximum(tolerance, 1e-300))
-            at = int(np.argmax(np.where(given, off, -1)))
-            far = np.abs(other.reshape(len(other), -1)[:, at] - self.values.flat[at]) > tolerance[at]
-        agrees = ~far | ~given[at]
+            far = np.abs(other.reshape(len(other), -1)[:, at] - self.values.flat[at]) > tolerance.flat[at]
+        agrees = ~far | ~self.given.flat[at]
         near = np.flatnonzero(agrees)
-        same = self.same(other[near], tolerance.reshape(self.values.shape)) | ~self.given
+        same = self.same(other[near], tolerance) | ~self.given
         agrees[near] = same.reshape(len(near), self.values.size).all(axis=-1)
         return np.asarray(agrees)
 

@@ -13,6 +13,8 @@ import numpy as np
 
 from ..arrays import Array
 
+ROOM = 100_000  # numbers, of as many columns of the values as that are worked out together
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -83,26 +85,28 @@ def mean_errors(terms: Terms, value: Array) -> Array:
 
     Much less than Σ|v_j| times the error of a share: what one share gains the others lose.
     """
-    columns = [_mean_error(terms, value[..., column]) for column in range(value.shape[-1])]
     sum_half = np.where(terms.several, np.max(terms.half, axis=-1, keepdims=True), 0)
     room = np.sum(terms.low, axis=-1, keepdims=True) - sum_half
     mean = (terms.exact @ value) / terms.total
-    spread = np.concatenate(columns, axis=-1)
+    width = max(ROOM // terms.exact.size, 1)
+    columns = [value[..., start : start + width] for start in range(0, value.shape[-1], width)]
+    spread = np.concatenate([_spread(terms, some) for some in columns], axis=-1)
     return np.asarray(spread + (np.abs(mean) + spread) * sum_half / room)
 
 
-def _mean_error(terms: Terms, value: Array) -> Array:
-    """One column, value (…, H, Tk): keys of small values low and the others high, or the reverse."""
-    order = np.argsort(value, axis=-1)
-    v = np.take_along_axis(value, order, axis=-1)[..., None, :]
+def _spread(terms: Terms, value: Array) -> Array:
+    """Where the sum is not rounded: keys of small values low and the others high, or the reverse."""
+    columns = np.swapaxes(value, -1, -2)[..., None, :]  # (…, H, Dv, 1, Tk)
+    order = np.argsort(columns, axis=-1)
+    v = np.take_along_axis(columns, order, axis=-1)
+    order = order.reshape(*(1,) * (terms.exact.ndim + 1 - order.ndim), *order.shape)
     exact, low, high = (
-        np.take_along_axis(x, np.broadcast_to(order[..., None, :], x.shape), axis=-1)
-        for x in (terms.exact, terms.low, terms.high)
+        np.take_along_axis(x[..., None, :, :], order, axis=-1) for x in (terms.exact, terms.low, terms.high)
     )
-    mean = np.sum(exact * v, axis=-1, keepdims=True) / np.sum(exact, axis=-1, keepdims=True)
-    most = np.max(_means(low, high, v), axis=-1, keepdims=True)
-    least = np.min(_means(high, low, v), axis=-1, keepdims=True)
-    return np.asarray(np.maximum(most - mean, mean - least))
+    mean = np.sum(exact * v, axis=-1) / np.sum(exact, axis=-1)
+    most = np.max(_means(low, high, v), axis=-1)
+    least = np.min(_means(high, low, v), axis=-1)
+    return np.swapaxes(np.maximum(most - mean, mean - least), -1, -2)  # (…, H, Dv, Tq) turned
 
 
 def _means(first: Array, rest: Array, v: Array) -> Array:

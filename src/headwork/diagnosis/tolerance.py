@@ -8,7 +8,7 @@ NumPy makes in the same dtype, twice, and a floor for the order in which sums ar
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -56,10 +56,13 @@ class Precision:
     dtype: str
     why: str
 
-    def tolerances(self, problem: Problem, fields: Mapping[str, Array]) -> Errors:
+    def tolerances(
+        self, problem: Problem, fields: Mapping[str, Array], only: Collection[str] | None = None
+    ) -> Errors:
         """The tolerance at each field, broadcasting to its canonical shape.
 
         fields  what the pipeline gives for this problem, or a wrong one does, float64
+        only    the fields that are wanted; all of them if None
         """
         exact = {name: EXACT for name, array in fields.items() if array.dtype == bool}
         if self.digits is None:
@@ -68,7 +71,8 @@ class Precision:
         if fields.get("masked", EXACT).size > BY_HAND:
             errors = array_tolerances(problem, fields, self.dtype)
             return exact | {name: half + error for name, error in errors.items()}
-        errors = error_bounds(problem, fields, self.digits)
+        wanted = None if only is None else [name for name in only if name not in exact]
+        errors = error_bounds(problem, fields, self.digits, wanted)
         return exact | {name: np.maximum(error, half) for name, error in errors.items()}
 
 

@@ -78,15 +78,17 @@ def in_heads(problem: Problem) -> Problem:
     return _holding(problem, held)
 
 
-def one_head(problem: Problem, batch: tuple[int, ...], head: int) -> Problem:
+def one_head(problem: Problem, batch: tuple[int, ...] | None, head: int) -> Problem:
     """One head of one batch element of a problem per head (`in_heads`), as a problem without either axis.
 
+    batch    None: of all batch elements, which keep their axes
     problem  nothing of somebody's own stands for its steps (`known`)
     Special cases: a batch axis of length 1 stays, so that rules about it find it.
     """
     where, heads = batch_index(problem, batch), slice(head, head + 1)
     kv = slice(head * problem.Hkv // problem.H, head * problem.Hkv // problem.H + 1)
-    held: dict[str, Any] = {"batch": (1,) * sum(size == 1 for size in problem.batch), "H": 1, "Hkv": 1}
+    kept = problem.batch if batch is None else (1,) * sum(size == 1 for size in problem.batch)
+    held: dict[str, Any] = {"batch": kept, "H": 1, "Hkv": 1}
     held["single"] = True  # rules about the axis of heads have no place here
     for name, own in (("query", heads), ("key", kv), ("value", kv)):
         array = getattr(problem, name)
@@ -102,8 +104,10 @@ def one_head(problem: Problem, batch: tuple[int, ...], head: int) -> Problem:
     return _holding(problem, held)
 
 
-def batch_index(problem: Problem, batch: tuple[int, ...]) -> tuple[int | slice, ...]:
-    """That batch element; an axis of length 1 stays."""
+def batch_index(problem: Problem, batch: tuple[int, ...] | None) -> tuple[int | slice, ...]:
+    """That batch element, or all of them; an axis of length 1 stays."""
+    if batch is None:
+        return (slice(None),) * len(problem.batch)
     return tuple(slice(0, 1) if size == 1 else at for size, at in zip(problem.batch, batch, strict=True))
 
 

@@ -786,22 +786,13 @@ LAST_PARTIAL_BLOCK_DROPPED = Mistake(
 )
 
 
-def zero_padded(problem: Problem, logits: Array, value: Array, allowed: Array, size: int) -> Array:
-    """The last block filled up with keys of score 0 and value 0 that are not masked."""
-    return with_zero_keys(problem, logits, value, allowed, -problem.Tk % size)
-
-
-def with_zero_keys(problem: Problem, logits: Array, value: Array, allowed: Array, missing: int) -> Array:
-    """So many keys of score 0 and value 0 more, which are not masked."""
-    allowed = np.broadcast_to(allowed, np.broadcast_shapes(allowed.shape, logits.shape))
-    filled = _longer(logits, missing, axis=-1), _longer(value, missing, axis=-2)
-    return online(*filled, _longer(allowed, missing, axis=-1, fill=True), (problem.Tk + missing,), Fault())
-
-
-def _longer(x: Array, missing: int, axis: int, fill: float = 0) -> Array:
-    """x with so many entries of `fill` at the end of an axis."""
-    widths = [(0, missing if index == x.ndim + axis else 0) for index in range(x.ndim)]
-    return np.pad(x, widths, constant_values=fill)
+def with_zero_keys(logits: Array, value: Array, allowed: Array, missing: float | Array) -> Array:
+    """So many keys of score 0 and value 0 more, which are not masked: each adds e⁰ to the row's sum."""
+    zero = np.zeros(1)
+    top = softmax.row_max(logits, zero)
+    exps = softmax.exponentials(logits, top)
+    total = softmax.row_sum(exps) + missing * softmax.exponentials(zero, top)
+    return softmax.weights(softmax.blend(exps, value, allowed), total)
 
 
 LAST_BLOCK_NOT_MASKED = Mistake(
@@ -812,7 +803,14 @@ LAST_BLOCK_NOT_MASKED = Mistake(
     mend="Set scores beyond the last key to −∞.",
     hides_when="the number of keys is a multiple of the block size",
     source="flashinfer-ai/flashinfer#5090",
-    wrong=over_blocks(zero_padded),
+    wrong={
+        "blend": Wrong(
+            lambda problem, theta, logits, value, allowed: with_zero_keys(
+                logits, wide(problem, value), allowed, -problem.Tk % theta
+            ),
+            reads=("logits", "value_repeated", "allowed"),
+        )
+    },
     applies=in_unknown_blocks,
     parameter=Parameter(
         symbol="θ",
@@ -835,7 +833,7 @@ LAST_PART_NOT_MASKED = Mistake(
     source="flashinfer-ai/flashinfer#5090",
     wrong=over_parts(
         lambda problem, logits, value, allowed, lengths: with_zero_keys(
-            problem, logits, value, allowed, max(lengths) - lengths[-1]
+            logits, value, allowed, max(lengths) - lengths[-1]
         )
     ),
     applies=lambda problem: online_in_parts(problem) and problem.chunks[-1] < max(problem.chunks),

@@ -13,21 +13,32 @@ from ..mechanism.tracing import results, seeds
 from ..problem import Problem
 from .mistake import Mistake
 
+# For each step, the first one that writes a field of its own: merge-parts and blend both give the blend.
+FIRST = {
+    step.name: next(index for index, other in enumerate(STEPS) if set(other.writes) & set(step.writes))
+    for step in STEPS
+}
+
 
 def run_wrong(
-    problem: Problem, mistakes: Sequence[Mistake], theta: float | Array | None = None
+    problem: Problem,
+    mistakes: Sequence[Mistake],
+    theta: float | Array | None = None,
+    right: Mapping[str, Array] | None = None,
 ) -> dict[str, Array]:
     """Every field, as the pipeline holds it, when these mistakes are made together.
 
     mistakes  no two of them replace the same step
     theta     the number in the rule of the one among them that has a parameter
+    right     every field of the right pipeline, where it is known: what comes before the mistakes is the same
     A replaced step always runs, also where the problem does not ask for it; fields that the problem
     gives stay as they are.
     """
     for mistake in mistakes:
-        problem = mistake.rewrite(problem) if mistake.rewrite is not None else problem
+        if mistake.rewrite is not None:
+            problem, right = mistake.rewrite(problem), None
     by_step = {step: mistake for mistake in mistakes for step in mistake.wrong}
-    fields = dict(seeds(problem))
+    fields = seeds(problem) | before(mistakes, right or {})
     with np.errstate(all="ignore"):
         for step in STEPS:
             if step.name not in by_step:
@@ -39,6 +50,12 @@ def run_wrong(
             for name, array in zip(step.writes, arrays, strict=False):
                 fields.setdefault(name, array)
     return fields
+
+
+def before(mistakes: Sequence[Mistake], right: Mapping[str, Array]) -> dict[str, Array]:
+    """Those fields of the right pipeline that come before the mistakes."""
+    start = min((FIRST[step] for mistake in mistakes for step in mistake.wrong), default=len(STEPS))
+    return {name: right[name] for step in STEPS[:start] for name in step.writes if name in right}
 
 
 def wrong_results(
