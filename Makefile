@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test peers check clean
+.PHONY: help run test peers check sanitize installs clean
 
 # The Python that .venv is made with; once there is a .venv, its own.
 ifeq ($(origin PYTHON),undefined)
@@ -19,6 +19,8 @@ help:
 	@echo 'make test     all tests; says what was skipped and how to enable it.  make test ARGS="-k scale"'
 	@echo 'make peers    install torch, jax, onnx and onnxruntime, for the tests that compare with them'
 	@echo 'make check    format, lint, types, the import rule, examples in docstrings and documents'
+	@echo 'make sanitize the kernel under address, undefined-behaviour and thread sanitizers (needs GCC)'
+	@echo 'make installs  install as people would: a repaired wheel, and without a compiler'
 	@echo 'make clean    remove .venv and everything else that was made'
 	@echo
 	@echo 'PYTHON=python3.12 chooses the Python (3.11 or newer).'
@@ -42,6 +44,14 @@ check:
 	.venv/bin/mypy
 	.venv/bin/lint-imports --no-logo
 	.venv/bin/python -m pytest -q --doctest-modules --doctest-glob='*.md' src/headwork $(wildcard README.md docs)
+
+sanitize:
+	$(environment) test
+	.venv/bin/python scripts/sanitize.py
+
+installs:
+	$(environment)
+	.venv/bin/python scripts/installs.py
 
 clean:
 	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -505,3 +505,14 @@ def progress(
     return run_progress(
         progress=progress, export=export, import_=import_, reset=reset, yes=yes, json=json, plain=plain
     )
+
+
+@headwork.command()
+@progress_file
+@json
+@plain
+def doctor(progress: Path | None, json: bool, plain: bool) -> int:
+    """Say what runs here and why: engine, libraries, progress."""
+    from .doctor import run_doctor
+
+    return run_doctor(progress=progress, json=json, plain=plain)
