@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import threadpoolctl
 from drawn_problems import SEEDS, records
 from hypothesis import given, settings, strategies as st
 
@@ -311,6 +312,17 @@ def test_several_python_threads_may_call_at_once():
         thread.join()
     for got, its in zip(results, right, strict=True):
         np.testing.assert_array_equal(got, its)
+
+
+def test_the_numpy_engine_gives_the_threads_of_products_back():
+    arrays = [np.ones((2, 4, 64, 64)) for _ in range(3)]
+    before = threadpoolctl.threadpool_info()
+    callers = [threading.Thread(target=blockwise.run, args=arrays, kwargs={"threads": 2}) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert threadpoolctl.threadpool_info() == before
 
 
 FORK = """

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+import headwork
 from headwork import Problem, trace
 
 QK_FIELDS = ("scaled", "capped", "masked", "weights")
@@ -58,6 +59,23 @@ def problem_from(inputs: dict[str, np.ndarray], attributes: dict[str, Any]) -> P
         lengths=lengths,
         dtype="float32",
     )
+
+
+def fast_output(inputs: dict[str, np.ndarray], attributes: dict[str, Any]) -> np.ndarray:
+    """Y of the operator by headwork.attention, as ONNX lays it out."""
+    problem = problem_from(inputs, attributes)
+    names = ("scale", "softcap", "causal", "offset", "window", "lengths")
+    options = {name: getattr(problem, name) for name in names}
+    arrays = [inputs["Q"], problem.key, problem.value]
+    if packed := inputs["Q"].ndim == 3:
+        heads = (problem.heads, problem.kv_heads, problem.kv_heads)
+        arrays = [a.reshape(*a.shape[:2], h, -1) for a, h in zip(arrays, heads, strict=True)]
+    # the mask as it was given, since a Problem keeps it in a form of its own
+    mask = padded(inputs.get("attn_mask"), problem.key.shape[-2])
+    wide = [a.astype(np.float32) if a.dtype.itemsize == 2 else a for a in arrays]
+    mask = mask if mask is None or mask.dtype == bool else mask.astype(np.float32)
+    output = headwork.attention(*wide, mask=mask, layout="BTHD" if packed else "BHTD", **options)
+    return output.reshape(*output.shape[:2], -1) if packed else output
 
 
 def joined(past: np.ndarray | None, new: np.ndarray) -> np.ndarray:

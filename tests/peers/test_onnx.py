@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_adapter import attention
+from onnx_adapter import attention, fast_output
 
 onnx = pytest.importorskip("onnx")
 
@@ -53,6 +53,15 @@ def test_every_output_agrees(case: Any):
         assert got[name].dtype == right.dtype, name
         assert got[name].shape == right.shape, name
         np.testing.assert_allclose(widened(got[name]), widened(right), err_msg=name, **tolerance(right))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name.removeprefix("test_attention_"))
+def test_the_fast_engine_agrees(case: Any):
+    node, inputs, expected = node_and_arrays(case)
+    attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    got, right = fast_output(inputs, attributes), expected["Y"]
+    assert got.shape == right.shape
+    np.testing.assert_allclose(got.astype(right.dtype).astype(float), widened(right), **tolerance(right))
 
 
 def tolerance(right: np.ndarray) -> dict[str, float]:

@@ -31,6 +31,24 @@ progress_file = click.option(
 )
 
 
+def _use_course(context: click.Context, parameter: click.Parameter, folder: str | None) -> None:
+    """A folder of one's own exercises, for this call."""
+    if folder:
+        from ..workbook.own import beside
+
+        context.with_resource(beside(folder))
+
+
+own_course = click.option(
+    "--course",
+    metavar="FOLDER",
+    expose_value=False,
+    is_eager=True,
+    callback=_use_course,
+    help="A folder of your own exercises, beside ours.",
+)
+
+
 class _Whole(click.IntRange):
     """A whole number, such as 3; in a message it is called that."""
 
@@ -142,25 +160,45 @@ class _InOrder(click.Group):
 def headwork(context: click.Context) -> int:
     """Work attention out by hand: every step is marked, and a wrong number is explained.
 
-    Without a command, practice begins.
+    Without a command, the workbook opens in the browser.
     """
     if context.invoked_subcommand is not None:
         return 0
     if sys.stdin.isatty() and sys.stdout.isatty():
-        return int(context.invoke(practice))
+        return int(context.invoke(open_workbook))
     print(context.get_help())
     return 0
+
+
+@headwork.command("open")
+@click.option("--port", metavar="N", type=_Whole(0, 65535), default=0, help="If not a free one.")
+@click.option("--host", metavar="ADDRESS", default="127.0.0.1", help="Serve others too, at this address.")
+@click.option("--no-browser", is_flag=True, help="Print the address only.")
+@progress_file
+@own_course
+def open_workbook(
+    port: int = 0, host: str = "127.0.0.1", no_browser: bool = False, progress: Path | None = None
+) -> int:
+    """Open the workbook in the browser.
+
+    Ctrl-C ends it. The terminal and the browser share your progress.
+    """
+    from .web.serving import run_open
+
+    return run_open(host=host, port=port, browser=not no_browser, progress=progress)
 
 
 @headwork.command()
 @click.argument("exercise", metavar="[EXERCISE]", required=False)
 @progress_file
+@own_course
 @json
 @plain
 def practice(exercise: str | None, progress: Path | None, json: bool, plain: bool) -> int:
     """Work through the exercises in the terminal.
 
-    From EXERCISE on, such as softmax or 4; without it, from where you stopped.
+    From EXERCISE on, such as softmax, 4, 2.1 or p3; without it, from where you stopped. scores@7 has fresh
+    numbers for scores.
     """
     from .practice import run_practice
 
@@ -169,6 +207,7 @@ def practice(exercise: str | None, progress: Path | None, json: bool, plain: boo
 
 @headwork.command("list")
 @progress_file
+@own_course
 @json
 @plain
 def list_exercises(progress: Path | None, json: bool, plain: bool) -> int:
@@ -181,6 +220,7 @@ def list_exercises(progress: Path | None, json: bool, plain: bool) -> int:
 @headwork.command()
 @click.argument("exercise", metavar="EXERCISE")
 @progress_file
+@own_course
 @json
 @plain
 def hint(exercise: str, progress: Path | None, json: bool, plain: bool) -> int:
@@ -208,6 +248,7 @@ def hint(exercise: str, progress: Path | None, json: bool, plain: bool) -> int:
     metavar="ID",
     help="What a mistake such as scale-missing makes of these numbers, beside the right ones.",
 )
+@own_course
 @json
 @plain
 def show(
@@ -249,6 +290,7 @@ def show(
 @one_row
 @one_entry
 @click.option("--why", is_flag=True, help="Say what gives the numbers of each step that is not right.")
+@own_course
 @json
 @plain
 def mark(
@@ -282,6 +324,7 @@ def mark(
 @one_row
 @one_entry
 @click.option("--apart", is_flag=True, help="Show numbers that tell apart what gives the same ones here.")
+@own_course
 @json
 @plain
 def diagnose(
@@ -350,6 +393,7 @@ def mistakes(words: tuple[str, ...], step: str | None, json: bool, plain: bool) 
 @click.option("--digits", metavar="N", type=DIGITS, help="Decimals of the answers.")
 @click.option("--require", metavar="ID,...", callback=_names, help="Fail unless these mistakes show.")
 @click.option("--pairs", is_flag=True, help="Look at two mistakes made together, too.")
+@own_course
 @json
 @plain
 def blindspots(
@@ -385,6 +429,7 @@ def blindspots(
 @click.option("--step", metavar="STEP", help="Where answers are compared; the output, if not said.")
 @click.option("--digits", metavar="N", type=DIGITS, help="Decimals of the answers.")
 @click.option("--output", metavar="FILE.json", help="Write the problem to a file, too.")
+@own_course
 @json
 @plain
 def fresh(
@@ -478,6 +523,22 @@ def check(target: str, **options: Any) -> int:
 
 
 @headwork.command()
+@click.argument("place", metavar="[FOLDER]", required=False, type=click.Path(path_type=Path))
+@click.option("--once", is_flag=True, help="Check every file once and end.")
+@progress_file
+@json
+@plain
+def watch(place: Path | None, once: bool, progress: Path | None, json: bool, plain: bool) -> int:
+    """Check your code for the exercises on every save.
+
+    FOLDER holds the files that practice wrote, or is one of them; headwork-code, if not said.
+    """
+    from .watch_verb import run_watch
+
+    return run_watch(place, once=once, progress=progress, json=json, plain=plain)
+
+
+@headwork.command()
 @click.option("--export", metavar="FILE", help="Write it to a file, or to standard output for -.")
 @click.option(
     "--import",
@@ -505,6 +566,51 @@ def progress(
     return run_progress(
         progress=progress, export=export, import_=import_, reset=reset, yes=yes, json=json, plain=plain
     )
+
+
+@headwork.command()
+@click.argument("name", metavar="ID")
+@own_course
+@json
+@plain
+def new(name: str, json: bool, plain: bool) -> int:
+    """Begin an exercise of your own.
+
+    ID is what it will be called, such as two-readers. Its file goes into headwork-course, or the folder of
+    --course.
+    """
+    from .author_text import run_new
+
+    return run_new(name, json=json, plain=plain)
+
+
+@headwork.command()
+@click.argument("action", metavar="check", type=click.Choice(["check"]))
+@click.argument("folder", metavar="[FOLDER]", required=False, type=click.Path(path_type=Path))
+@click.option("--blind", is_flag=True, help="List the mistakes that each exercise's numbers do not show.")
+@json
+@plain
+def course(action: str, folder: Path | None, blind: bool, json: bool, plain: bool) -> int:
+    """Look through exercises for what a learner would stumble over.
+
+    FOLDER has exercises of your own; without it, ours are looked through.
+    """
+    from .author_text import run_course_check
+
+    return run_course_check(folder, blind=blind, json=json, plain=plain)
+
+
+@headwork.command()
+@json
+@plain
+def bench(json: bool, plain: bool) -> int:
+    """Measure attention here, beside the libraries that you have.
+
+    Takes about a minute. Close other programs first.
+    """
+    from .bench.verb import run_bench
+
+    return run_bench(json=json, plain=plain)
 
 
 @headwork.command()

@@ -9,9 +9,13 @@ Source: Milakov and Gimelshein 2018 (the running sum); Dao 2023, section 3.1 (bl
 from __future__ import annotations
 
 import math
+import os
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,6 +26,17 @@ from .softmax import blend
 
 QUERIES, KEYS = 128, 512  # of a block: 256 KiB of scores in float32, which stay in the second cache
 WORTH_THREADS = 1e6  # multiplications: handing a block to another thread costs some 50 µs
+_in_use = threading.Lock()
+
+
+def _forget_lock() -> None:
+    """In a forked child nobody holds it."""
+    global _in_use
+    _in_use = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_lock)
 
 
 def engine_name() -> str:
@@ -51,6 +66,21 @@ class Call:
         first, last = rows.start + self.offset[b], rows.stop - 1 + self.offset[b]
         return slice(int(max(first - self.left, 0)), int(max(min(last + self.right + 1, self.lengths[b]), 0)))
 
+    def back(self, b: int, rows: slice, keys: slice) -> Array:
+        """How far behind its query each key of a block stands."""
+        positions: Array = np.arange(rows.start, rows.stop)[:, None] + self.offset[b]
+        return positions - np.arange(keys.start, keys.stop)
+
+    def in_reach(self, b: int, rows: slice, keys: slice) -> Array | None:
+        """Which keys of a block the positions allow; None where all: its corners say that."""
+        farthest = rows.stop - 1 + self.offset[b] - keys.start
+        nearest = rows.start + self.offset[b] - (keys.stop - 1)
+        if farthest <= self.left and nearest >= -self.right:
+            return None
+        back = self.back(b, rows, keys)
+        allowed: Array = (back <= self.left) & (back >= -self.right)
+        return allowed
+
     def scores(self, b: int, h: int, rows: slice, keys: slice) -> tuple[Array, Array | None, Array | None]:
         """A block of masked scores, which keys it allows (None: all), and the slope of the softcap."""
         shared = h // (self.query.shape[1] // self.key.shape[1])
@@ -59,13 +89,9 @@ class Call:
         if self.softcap is not None:
             capped = np.tanh(scores / self.softcap)
             slope, scores = 1 - capped * capped, self.softcap * capped
-        positions = np.arange(rows.start, rows.stop)[:, None] + self.offset[b]
-        back = positions - np.arange(keys.start, keys.stop)
         if self.alibi is not None:
-            scores -= self.alibi[h] * np.abs(back).astype(scores.dtype)
-        allowed = None
-        if back.max() > self.left or back.min() < -self.right:
-            allowed = (back <= self.left) & (back >= -self.right)
+            scores -= self.alibi[h] * np.abs(self.back(b, rows, keys)).astype(scores.dtype)
+        allowed = self.in_reach(b, rows, keys)
         if self.mask is not None:
             part = _part(self.mask, b, h, rows, keys)
             seen = part if part.dtype == bool else ~np.isneginf(part)
@@ -120,21 +146,31 @@ def _blocks(seen: slice) -> Iterator[slice]:
         yield slice(start, min(start + KEYS, seen.stop))
 
 
-def _each_block(
-    query: Array, keys: int, threads: int | None, work: Callable[[int, int, slice], None]
-) -> None:
-    """Call work(b, h, rows) for every block of queries of every head."""
-    B, H, Tq, D = query.shape
-    rows = [slice(start, min(start + QUERIES, Tq)) for start in range(0, Tq, QUERIES)]
-    items = [(b, h, each) for b in range(B) for h in range(H) for each in rows]
-    threads = threads or usable_threads()
-    if threads == 1 or len(items) < 2 or B * H * Tq * keys * D < WORTH_THREADS:
+def _share(items: list[Any], multiplications: float, threads: int | None, work: Callable[..., None]) -> None:
+    """Call work(*item) for every item, on several threads where that is worth it."""
+    threads = min(threads or usable_threads(), len(items))
+    if multiplications < WORTH_THREADS:
         for item in items:
             work(*item)
         return
-    with ThreadPoolExecutor(min(threads, len(items))) as pool:
+    # A product that used threads of its own would wait for those that the others use. The limit holds for the
+    # whole process, so one call sets it at a time; a second one would have to share the cores anyway.
+    with _in_use, _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(max(threads, 1)) as pool:
         for _ in pool.map(lambda item: work(*item), items):
             pass
+
+
+@cache
+def _libraries() -> Any:
+    """The libraries here that have threads of their own. Finding them takes a few milliseconds, once."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _rows(Tq: int) -> list[slice]:
+    """The blocks of queries."""
+    return [slice(start, min(start + QUERIES, Tq)) for start in range(0, Tq, QUERIES)]
 
 
 def run(
@@ -155,7 +191,9 @@ def run(
         with np.errstate(all="ignore"):  # errstate belongs to a thread
             output[b, h, rows], logsumexp[b, h, rows] = _attend(call, b, h, rows)
 
-    _each_block(query, key.shape[2], threads, work)
+    B, H, Tq, _ = query.shape
+    items = list(product(range(B), range(H), _rows(Tq)))
+    _share(items, float(query.size * key.shape[2]), threads, work)
     return (output, logsumexp) if return_logsumexp else output
 
 
@@ -203,12 +241,17 @@ def run_vjp(
     call = _call(query, key, value, options)
     delta = np.einsum("bhic,bhic->bhi", output, cotangent)
     gradients = np.zeros_like(query), np.zeros_like(key), np.zeros_like(value)
-    with np.errstate(all="ignore"):
-        for b in range(query.shape[0]):
-            for h in range(query.shape[1]):
-                for start in range(0, query.shape[2], QUERIES):
-                    rows = slice(start, min(start + QUERIES, query.shape[2]))
+    B, Hkv = key.shape[:2]
+    group = query.shape[1] // Hkv if Hkv else 0
+
+    def work(b: int, shared: int) -> None:
+        """All that adds to the gradients of one key head, in order: no thread changes a sum."""
+        with np.errstate(all="ignore"):
+            for h in range(shared * group, (shared + 1) * group):
+                for rows in _rows(query.shape[2]):
                     _differentiate(call, b, h, rows, cotangent, logsumexp, delta, gradients)
+
+    _share(list(product(range(B), range(Hkv))), float(query.size * key.shape[2]), threads, work)
     return gradients
 
 

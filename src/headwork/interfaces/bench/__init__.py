@@ -1,0 +1,1 @@
+"""headwork bench: attention here, beside the other implementations that are installed."""
