@@ -36,12 +36,14 @@ class Run:
 
     name   of the run; work: what is done with a range of seeds, and gives counts that can be added up
     seeds  all of them; size: how many seeds a part has
+    folders  of the package: the code that is measured
     """
 
     name: str
     work: Work
     seeds: range
     size: int
+    folders: tuple[str, ...] = FOLDERS
 
     @property
     def parts(self) -> list[range]:
@@ -50,7 +52,7 @@ class Run:
 
     def done(self) -> dict[range, Tally]:
         """The parts that are written down, for the code as it is."""
-        code, found = fingerprint(), {}
+        code, found = fingerprint(self.folders), {}
         for path in sorted(PROGRESS.glob(f"{self.name}*.jsonl")):
             for line in path.read_text(encoding="utf-8").splitlines():
                 record = _record(line)
@@ -83,10 +85,10 @@ def _record(line: str) -> Tally | None:
         return None
 
 
-def fingerprint() -> str:
+def fingerprint(folders: tuple[str, ...] = FOLDERS) -> str:
     """A short name for the code that is measured."""
     digest = hashlib.sha256()
-    for path in (*FILES, *(path for name in FOLDERS for path in sorted((PACKAGE / name).glob("*.py")))):
+    for path in (*FILES, *(path for name in folders for path in sorted((PACKAGE / name).glob("*.py")))):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -109,7 +111,7 @@ def go_on(run: Run, shard: tuple[int, int] = (1, 1), processes: int | None = Non
     left = [part for part in mine if part not in done]
     PROGRESS.mkdir(exist_ok=True)
     path = PROGRESS / (f"{run.name}.jsonl" if shard[1] == 1 else f"{run.name}-{shard[0]}-of-{shard[1]}.jsonl")
-    code = fingerprint()
+    code = fingerprint(run.folders)
     with path.open("a", encoding="utf-8") as file:
         results = told(run.name, worked(run.work, left, processes), len(mine) - len(left), len(mine))
         for part, (seconds, counts) in results:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from ..mechanism.fields import canonical_axes
 from ..mechanism.steps import STEPS
 from ..mechanism.tracing import run, seeds
 from ..mistakes.mistake import Mistake
-from ..mistakes.wrong_run import before, run_wrong
+from ..mistakes.wrong_run import first_replaced, run_wrong
 from ..problem import Problem
 from .layout import Layout, Tasks, alone, layout, tasks
 from .plan import RIGHT, Hypothesis, Plan, Stage, plan, plan_for
@@ -46,9 +46,12 @@ class Consequences:
     def up_to(self, most: int) -> Consequences:
         """The same for sets of up to so many mistakes: smaller ones come first."""
         count = int(np.count_nonzero(self.size <= most))
-        return replace(
-            self, hypotheses=self.hypotheses[:count], size=self.size[:count], node=self.node[:count]
-        )
+        if count == len(self.hypotheses):
+            return self
+        kept = np.zeros(len(self.values), dtype=bool)
+        kept[self.node[:count]] = True
+        node = (np.cumsum(kept) - 1)[self.node[:count]]
+        return Consequences(self.step, self.hypotheses[:count], self.size[:count], node, self.values[kept])
 
     def tried(self, size: int) -> int:
         """How many different results the sets of that many mistakes have."""
@@ -92,10 +95,31 @@ def under_numbers(problem: Problem, step: str, rules: tuple[Mistake, ...], theta
 
     rules  n of them, the same one several times for several numbers
     """
-    known = seeds(problem) | before(rules, right_fields(problem))
-    made = _plan_of(rules, FINAL.get(step, step), frozenset(known), asked_steps(problem))
-    found = execute(problem, step, made, known, np.append(np.nan, theta))
+    known = _known_before(problem, first_replaced(dict.fromkeys(rules)))
+    made = _plan_of(rules, FINAL.get(step, step), known.names, asked_steps(problem))
+    found = _execute(problem, step, made, known.nodes, np.append(np.nan, theta))
     return found.values.take(found.node[1:], axis=0)
+
+
+class Known(NamedTuple):
+    """What is known before anything goes wrong."""
+
+    names: frozenset[str]
+    nodes: Mapping[str, Nodes]
+
+
+@remembered(lambda known: sum(node.stacks[0].nbytes for node in known.nodes.values()))
+def _known_before(problem: Problem, count: int) -> Known:
+    """What the problem gives, and what the first so many steps of the right pipeline give, kept."""
+    right = right_fields(problem)
+    names = (name for step in STEPS[:count] for name in step.writes)
+    known = seeds(problem) | {name: right[name] for name in names if name in right}
+    return Known(frozenset(known), _as_nodes(known))
+
+
+def _as_nodes(known: Mapping[str, Array]) -> dict[str, Nodes]:
+    """Each field as one node."""
+    return {name: Nodes((array[None],), alone(array.shape)) for name, array in known.items()}
 
 
 @lru_cache(maxsize=256)
@@ -103,20 +127,26 @@ def _plan_of(rules: tuple[Mistake, ...], target: str, known: frozenset[str], ask
     return plan_for((RIGHT, *((rule,) for rule in rules)), target, known, asked)
 
 
+@remembered()
 def asked_steps(problem: Problem) -> frozenset[str]:
     """The names of the steps that the problem asks for."""
     return frozenset(step.name for step in STEPS if step.asked(problem))
 
 
-def execute(
-    problem: Problem, step: str, made: Plan, known: Mapping[str, Array], theta: Array | None = None
+def execute(problem: Problem, step: str, made: Plan, known: Mapping[str, Array]) -> Consequences:
+    """Run a plan on a problem's numbers."""
+    return _execute(problem, step, made, _as_nodes(known))
+
+
+def _execute(
+    problem: Problem, step: str, made: Plan, known: Mapping[str, Nodes], theta: Array | None = None
 ) -> Consequences:
-    """Run a plan on a problem's numbers.
+    """The same with what is known as nodes.
 
     theta  (hypotheses,): the number of each, where the rules have one
     """
     lead = None if theta is None else theta.reshape(-1, *(1,) * (len(problem.batch) + 3))
-    fields = {name: Nodes((array[None],), alone(array.shape)) for name, array in known.items()}
+    fields = dict(known)
     # overflow, inf − inf and ln 0 are results here, as in the trace
     with np.errstate(all="ignore"):
         for stage in made.stages:

@@ -15,7 +15,7 @@ from ..mechanism.fields import FIELDS, axes_of, canonical, field_named, in_kind
 from ..mechanism.resuming import resumed
 from ..mechanism.sampling import sample
 from ..mechanism.steps import STEPS
-from ..mechanism.tracing import Trace, run, seeds, trace
+from ..mechanism.tracing import Trace, check_memory, run, seeds
 from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
 from .answers import Answer, check_step, floats, read_answers
@@ -240,11 +240,12 @@ def diagnose_answers(
     before = ""
     for answer in answers:
         found = _after(problem, own, before, answer, digits)
+        diagnoses.append(found)
         own.known |= found.problem.known or {}  # which maximum they subtracted
         standing.append(own.standing)
-        own.add(answer, worked(found.problem)[answer.step], precision_of(problem, answer, digits))
-        before = answer.step
-        diagnoses.append(found)
+        if answer is not answers[-1]:
+            own.add(answer, worked(found.problem)[answer.step], precision_of(problem, answer, digits))
+            before = answer.step
     return tuple(_told_by_all(diagnoses, standing, answers, digits))
 
 
@@ -321,7 +322,9 @@ def _doubt(diagnosis: Diagnosis) -> tuple[int, int, int]:
 @remembered(lambda work: sum(array.nbytes for array in work.fields.values()))
 def worked(problem: Problem) -> Trace:
     """The problem in float64, kept: several answers to it are usual."""
-    return trace(in_float64(problem))
+    exact = in_float64(problem)
+    check_memory(exact)
+    return Trace(exact, right_fields(exact))
 
 
 @remembered(lambda found: found.nbytes)
@@ -366,8 +369,9 @@ def target_of(problem: Problem, answer: Answer, precision: Precision) -> Target:
     values = canonical(problem, step, answer.values)
     right = np.broadcast_to(work.fields[step], values.shape).astype(np.float64)
     tolerance = tolerance + FLOAT_NOISE * np.abs(np.where(np.isfinite(right), right, 0))
-    verdicts = judge(values, right, tolerance, canonical(problem, step, answer.places), precision.digits)
-    given = canonical(problem, step, answer.given) & (verdicts != SHORT)
+    given, places = (canonical(problem, step, each) for each in (answer.given, answer.places))
+    if precision.digits is not None and (places < precision.digits).any():
+        given = given & (judge(values, right, tolerance, places, precision.digits) != SHORT)
 
     def slack(other: Problem, fields: Mapping[str, Array]) -> Array:
         if precision.digits is None:
@@ -468,8 +472,10 @@ def _within(target: Target, assumed: str, precisions: Iterable[tuple[Precision, 
 def _other_step(target: Target, assumed: str) -> Diagnosis | None:
     """The right numbers of another step: written in the wrong place, or one step too many or too few."""
     fields, tolerance = worked(target.problem).fields, target.tolerance
-    for name in (field.name for field in FIELDS if field.name in fields and field.name != target.step):
+    for name in (field.name for field in FIELDS if field.name in fields):
         other = fields[name]
+        if other is fields[target.step]:  # also under the name of a step that hands it on
+            continue
         if other.shape == target.right.shape and other.dtype != bool and target.matches(other, tolerance):
             says = (
                 f"These are the {field_named(name).title}; the {field_named(target.step).title} were asked."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -28,6 +29,7 @@ TRIED, NEAR, NEARER = (
     10.0,
 )  # after 3 rounds within 30 tolerances, or 10 times nearer: or it is given up
 FAR = 1e100  # a symbol where a number was expected: farther than any number is, and its square is finite
+SETTLED = 1e-9  # relative step that leads nowhere: a rule that is linear in its number is there after one
 NUDGE = 1e-6  # relative step of the numeric derivative
 
 
@@ -53,6 +55,17 @@ class Grids:
     values: Array
     joined: Array
 
+    @cached_property
+    def reach(self) -> Array:
+        """(n, entries): how far it is to the row before and to the one behind together, 0 for symbols."""
+        values = self.values.reshape(len(self.rule), -1)
+        reach = np.zeros_like(values)
+        with np.errstate(invalid="ignore"):  # inf − inf
+            between = np.where(self.joined[:-1, None], np.abs(np.diff(values, axis=0)), 0)
+        reach[1:] += between
+        reach[:-1] += between
+        return np.where(np.isnan(reach), 0, reach)
+
 
 def solve(target: Target, rules: tuple[Mistake, ...]) -> tuple[tuple[Mistake, Solution], ...]:
     """The rules that give the answer, each with the number with which it does."""
@@ -71,10 +84,10 @@ def solve(target: Target, rules: tuple[Mistake, ...]) -> tuple[tuple[Mistake, So
 def grids(problem: Problem, step: str, rules: tuple[Mistake, ...]) -> Grids:
     """The grids of all rules; what one gives in another shape explains nothing, and is NaN throughout."""
     parameters = [rule.parameter for rule in rules if rule.parameter is not None]
-    numbers = [np.unique(np.array(each.values(problem), dtype=np.float64)) for each in parameters]
+    numbers = [_ascending(tuple(each.values(problem))) for each in parameters]
     rule = np.repeat(np.arange(len(rules)), [len(each) for each in numbers])
     theta = np.concatenate([np.zeros(0), *numbers])
-    chosen = [rules[index] for index in rule]
+    chosen = [rules[index] for index in rule.tolist()]
     room = max(ROOM // math.prod(problem.matrix_shape), 1)
     parts = [slice(start, start + room) for start in range(0, max(len(rule), 1), room)]
     values = [under_numbers(problem, step, tuple(chosen[part]), theta[part]) for part in parts]
@@ -83,14 +96,20 @@ def grids(problem: Problem, step: str, rules: tuple[Mistake, ...]) -> Grids:
     return Grids(rule, theta, np.concatenate(values).astype(np.float64, copy=False), joined)
 
 
+@lru_cache(maxsize=1024)
+def _ascending(numbers: tuple[float, ...]) -> Array:
+    return np.unique(np.array(numbers, dtype=np.float64))
+
+
 def _in_reach(target: Target, made: Grids) -> Array:
     """The rows of the grids from which the answer is in reach: nearer, in every entry, than their neighbours.
 
     Most rules are ruled out by the entry that is farthest from the right one.
     """
     at = target.telling
-    likely = made.rule[_near(target, made, slice(None), slice(at, at + 1))[:, 0]]
-    rows = np.flatnonzero(np.isin(made.rule, likely))
+    likely = np.zeros(made.rule[-1] + 1, dtype=bool)
+    likely[made.rule[_near(target, made, slice(None), slice(at, at + 1))[:, 0]]] = True
+    rows = np.flatnonzero(likely[made.rule])
     near = _near(target, made, rows, slice(None)) | ~target.given.ravel()
     return rows[near.all(axis=-1)]
 
@@ -100,12 +119,8 @@ def _near(target: Target, made: Grids, rows: Array | slice, entries: slice) -> A
     values = made.values.reshape(len(made.rule), -1)[rows, entries]
     answer = target.values.ravel()[entries]
     tolerance = np.broadcast_to(target.tolerance, target.values.shape).ravel()[entries]
-    with np.errstate(all="ignore"):  # symbols where numbers are due: not in reach, or equal
-        between = np.where(made.joined[rows][:-1, None], np.abs(np.diff(values, axis=0)), 0)
-        reach = np.zeros_like(values)
-        reach[1:] += between
-        reach[:-1] += between
-        near = np.abs(values - answer) <= tolerance * WIDER + np.where(np.isnan(reach), 0, reach)
+    with np.errstate(invalid="ignore"):  # symbols where numbers are due: not in reach, or equal
+        near = np.abs(values - answer) <= tolerance * WIDER + made.reach[rows, entries]
     return np.asarray(near | (values == answer) | (np.isnan(values) & np.isnan(answer)))
 
 
@@ -147,11 +162,14 @@ def _refined(target: Target, family: Mistake, theta: Array) -> Array:
         here, slope = _with_slope(target, family, theta)
         misfit = float(_misfits(here).min())
         first = misfit if turn == 0 else first
-        if turn == TRIED and misfit > max(NEAR, first / NEARER):
+        is_far = misfit > max(NEAR, first / NEARER)
+        if turn == TRIED and is_far:
             return theta[:0]
         with np.errstate(all="ignore"):  # a symbol where a number is due: no step leads there
-            square = (slope * slope).sum(axis=-1)
-            step = np.nan_to_num((slope * here).sum(axis=-1) / square, posinf=0.0, neginf=0.0)
+            step = (slope * here).sum(axis=-1) / (slope * slope).sum(axis=-1)
+        step = np.where(np.isfinite(step), step, 0.0)
+        if is_far and (np.abs(step) <= SETTLED * np.abs(theta)).all():
+            return theta[:0]
         theta = theta - np.clip(step, -0.5 * np.abs(theta), 0.5 * np.abs(theta))
     return theta
 
@@ -159,7 +177,7 @@ def _refined(target: Target, family: Mistake, theta: Array) -> Array:
 def _with_slope(target: Target, family: Mistake, theta: Array) -> tuple[Array, Array]:
     """The residuals at each θ, and how fast each of them changes with θ: both (θ, entries)."""
     both = _values(target, family, np.concatenate([theta, theta * (1 + NUDGE)]))
-    here, there = np.split(_residuals(target, both), 2)
+    here, there = _residuals(target, both).reshape(2, len(theta), -1)
     with np.errstate(all="ignore"):  # θ = 0 has no relative step
         return here, np.asarray((there - here) / (theta * NUDGE)[:, None])
 

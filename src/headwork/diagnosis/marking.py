@@ -396,7 +396,7 @@ class _Marker:
         forbidden = np.zeros(1, bool)
         for mask in float_masks(self.problem):
             forbidden = forbidden | np.isneginf(mask)
-        whole = np.broadcast_to(forbidden, self.work.fields["masked"].shape)
+        whole = np.broadcast_to(forbidden, self.problem.matrix_shape)
         return np.asarray(in_kind(self.problem, answer.step, whole) & np.isneginf(answer.values))
 
     # --- follow-through -------------------------------------------------------------------------

@@ -155,7 +155,7 @@ def known_consequences(problem: Problem, step: str, most: int) -> Consequences:
     It does not depend on the answer, and is kept.
     """
     mistakes = applicable(problem, step)
-    if most > SINGLES and _at_once(problem, step):
+    if _at_once(problem, step):
         return _all_at_once(problem, step).up_to(most)
     return consequences(problem, step, _typical(mistakes) if most == TRIPLES else mistakes, most)
 
@@ -180,13 +180,21 @@ def _of_size(target: Target, size: int) -> tuple[Finding, ...]:
     """The findings with sets of that many mistakes."""
     count = len(applicable(target.problem, target.step))
     room = MOST_ENTRIES // max(target.values.size, 1)
-    if count ** min(size, PAIRS) > room or (
-        size == TRIPLES and bits_of(target) < NAMED + 3 * math.log2(max(count, 1))
-    ):
+    if count ** min(size, PAIRS) > room:
+        return ()
+    is_known = _at_once(target.problem, target.step)
+    if size == TRIPLES and not is_known and not _tells_three_apart(target, count):
         return ()
     made = known_consequences(target.problem, target.step, size)
     findings = found_among(target, made, size)
+    if findings and size == TRIPLES and not _tells_three_apart(target, count):
+        return ()
     return tuple(finding for finding in findings if finding.bits >= FEWEST_BITS[size])
+
+
+def _tells_three_apart(target: Target, count: int) -> bool:
+    """Whether the answer says enough to name three of so many mistakes."""
+    return bits_of(target) >= NAMED + 3 * math.log2(max(count, 1))
 
 
 def narrow_explanations(target: Target) -> tuple[Finding, ...]:
@@ -225,7 +233,10 @@ def _rivals(target: Target, made: Consequences, size: int) -> int:
 
 def _survivors(target: Target, made: Consequences, among: Array) -> list[int]:
     """The hypotheses that agree within their own tolerance, of the nearest ones."""
-    close = np.flatnonzero(target.matches(made.values, LOOSE * target.tolerance)[made.node] & among)
+    near = target.matches(made.values, LOOSE * target.tolerance)
+    if not near.any():
+        return []
+    close = np.flatnonzero(near[made.node] & among)
     if len(close) > MOST_CANDIDATES:
         nearest = np.argsort(target.misfit(made.values[made.node[close]]), kind="stable")
         close = np.sort(close[nearest[:MOST_CANDIDATES]])

@@ -16,6 +16,7 @@ BY_HAND = "learners, by hand"
 RULE = "Vaswani et al. 2017, equation 1"
 SAME_VALUES = {"value": [[1.0, -0.5], [1.0, -0.5], [1.0, -0.5]]}
 EYE = [[1.0, 0.0], [0.0, 1.0]]
+FACTORS = tuple(map(float, np.geomspace(0.05, 50, 60)))  # to try
 
 
 def blended(problem: Problem, weights: Array, value: Array, allowed: Array) -> Array:
@@ -346,7 +347,7 @@ OUTPUT_TIMES_ANOTHER_NUMBER = Mistake(
     applies=has_value,
     parameter=Parameter(
         symbol="θ",
-        values=lambda problem: (*map(float, np.geomspace(0.05, 50, 60)), -1.0),
+        values=lambda problem: (*FACTORS, -1.0),
         right=lambda problem: 1.0,
     ),
     witness=Recipe(),

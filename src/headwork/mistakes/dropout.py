@@ -19,6 +19,7 @@ from .recipe import Recipe
 
 PAPER = "Srivastava et al. 2014, section 4; Vaswani et al. 2017, section 5.4"
 NAMED = (*(1 / (1 - p) for p in (0.1, 0.2, 0.25, 0.3, 0.5)), 1.0)  # the usual factors, tried first
+FACTORS = tuple(map(float, np.geomspace(0.03, 17, 50)))  # close enough that few answers lie between them
 MOST_KEYS = 6  # of a row of outputs: 2^6 ways to keep its weights
 MOST_CHOICES = 20_000  # rows times ways
 SAMPLE_P = 0.25
@@ -106,6 +107,8 @@ def _in_outputs(answer: Array, weights: Array, tolerance: Array, value: Array) -
     given = np.einsum("pk,...qk,...kv->...qpv", patterns, weights, value)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         low, high = _intervals(answer[..., None, :], given, tolerance[..., None, :])
+    if not (low <= high).any(axis=-1).all():
+        return None
     for factor in _candidates(low.reshape(-1, 2**Tk), high.reshape(-1, 2**Tk)):
         fits = (low <= factor) & (factor <= high)
         if fits.any(axis=-1).all():
@@ -115,11 +118,11 @@ def _in_outputs(answer: Array, weights: Array, tolerance: Array, value: Array) -
 
 def _intervals(answer: Array, given: Array, tolerance: Array) -> tuple[Array, Array]:
     """From where to where a factor makes the answer of `given`, in every column; nowhere: low > high."""
-    ends = np.stack([(answer - tolerance) / given, (answer + tolerance) / given])
+    one, other = (answer - tolerance) / given, (answer + tolerance) / given
     free = given == 0
     fits = np.abs(answer) <= tolerance
-    low = np.where(free, np.where(fits, 1 - 1e-9, np.inf), ends.min(axis=0)).max(axis=-1)
-    high = np.where(free, np.where(fits, np.inf, -np.inf), ends.max(axis=0)).min(axis=-1)
+    low = np.where(free, np.where(fits, 1 - 1e-9, np.inf), np.minimum(one, other)).max(axis=-1)
+    high = np.where(free, np.where(fits, np.inf, -np.inf), np.maximum(one, other)).min(axis=-1)
     return np.maximum(low, 1 - 1e-9), high
 
 
@@ -200,7 +203,7 @@ DROPOUT_NOTHING_DROPPED = Mistake(
     wrong={"after-softmax": lambda problem, theta, weights: theta * weights},
     parameter=Parameter(
         symbol="θ",
-        values=lambda problem: (*NAMED[:-1], 0.9, 0.8, 0.75, 0.7, 0.5, 0.25, 4.0, 10.0),
+        values=lambda problem: (*NAMED[:-1], 0.9, 0.8, 0.75, 0.7, 0.5, 0.25, 4.0, 10.0, *FACTORS),
         right=lambda problem: 1.0,
     ),
     readings=(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -59,16 +60,16 @@ def online(logits: Array, value: Array, allowed: Array, lengths: Sequence[int], 
 
     logits (…, H, Tq, Tk), value (…, H, Tk, Dv), allowed broadcasts to logits. Right without a fault.
     """
-    allowed = np.broadcast_to(allowed, np.broadcast_shapes(allowed.shape, logits.shape))
-    starts = np.cumsum((0, *lengths[:-1]))
+    starts = list(accumulate(lengths[:-1], initial=0))
     own_tops = np.maximum.reduceat(logits, starts, axis=-1).astype(np.float64)
     tops, shrink = _frames(own_tops, fault)
     exps = softmax.exponentials(logits, np.repeat(tops, lengths, axis=-1))
     kept_acc, kept_sum = (_kept(name, shrink, fault) for name in ("accumulator", "row_sum"))
     total, acc = np.zeros((*logits.shape[:-1], 1)), np.zeros((1,))
-    for index, (start, length) in enumerate(zip(starts.tolist(), lengths, strict=True)):
+    for index, (start, length) in enumerate(zip(starts, lengths, strict=True)):
         part, own = slice(start, start + length), slice(index, index + 1)
-        added = softmax.blend(exps[..., part], value[..., part, :], allowed[..., part])
+        seen = allowed if allowed.shape[-1] == 1 else allowed[..., part]
+        added = softmax.blend(exps[..., part], value[..., part, :], seen)
         acc = added if kept_acc is None else acc * kept_acc[..., own] + added
         own_sum = softmax.row_sum(exps[..., part])
         total = own_sum if kept_sum is None else total * kept_sum[..., own] + own_sum

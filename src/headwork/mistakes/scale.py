@@ -18,6 +18,7 @@ from .recipe import Recipe
 
 PAPER = "Vaswani et al. 2017, section 3.2.1"
 EQUAL_ROWS = "or all scores of a row are equal"
+DIVISORS = tuple(map(float, np.geomspace(0.05, 200, 80)))  # to try
 CLOSE = 1e-9  # relative: two sizes are the same number
 
 
@@ -609,7 +610,7 @@ SCALE_BY_ANOTHER_NUMBER = Mistake(
     applies=scale_known,
     parameter=Parameter(
         symbol="θ",
-        values=lambda problem: (*map(float, np.geomspace(0.05, 200, 80)), -0.5, -1.0, -2.0, -4.0, -8.0),
+        values=lambda problem: (*DIVISORS, -0.5, -1.0, -2.0, -4.0, -8.0),
         right=lambda problem: 1 / problem.factor if problem.factor else None,
     ),
     witness=Recipe(),

@@ -23,6 +23,8 @@ ONE_KEY_ONLY = "there is one key"
 NO_QUERY = {"query": [[0.0] * 4] * 3}
 ONE_SCORE_OF_ONE = Recipe(Tq=1, D=1, fixed={"query": [[1.0]], "key": [[1.0]]})
 WIDE_APART = Recipe(spread=60.0)  # scores of several thousand: e to that power is beyond float64
+BASES = tuple(map(float, np.geomspace(1.05, 100, 60)))  # to try
+EPSILONS = tuple(map(float, np.geomspace(1e-4, 1e3, 70)))  # to try
 
 
 def plain(problem: Problem) -> bool:
@@ -286,7 +288,7 @@ SOFTMAX_ANOTHER_BASE = Mistake(
     applies=plain,
     parameter=Parameter(
         symbol="θ",
-        values=lambda problem: (2.7, 2.72, 2.718, 3.0, 4.0, *map(float, np.geomspace(1.05, 100, 60))),
+        values=lambda problem: (2.7, 2.72, 2.718, 3.0, 4.0, *BASES),
         right=lambda problem: math.e,
     ),
     witness=Recipe(),
@@ -631,7 +633,7 @@ SOFTMAX_EPSILON = Mistake(
     wrong={"row-sum": lambda problem, theta, exps, top: row_sum(problem, exps, top)[0] + theta},
     parameter=Parameter(
         symbol="θ",
-        values=lambda problem: (1e-9, 1e-8, 1e-6, 1e-5, 1e-3, *map(float, np.geomspace(1e-4, 1e3, 70))),
+        values=lambda problem: (1e-9, 1e-8, 1e-6, 1e-5, 1e-3, *EPSILONS),
         right=lambda problem: 0.0,
     ),
     witness=Recipe(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -54,8 +54,13 @@ def run_wrong(
 
 def before(mistakes: Sequence[Mistake], right: Mapping[str, Array]) -> dict[str, Array]:
     """Those fields of the right pipeline that come before the mistakes."""
-    start = min((FIRST[step] for mistake in mistakes for step in mistake.wrong), default=len(STEPS))
-    return {name: right[name] for step in STEPS[:start] for name in step.writes if name in right}
+    steps = STEPS[: first_replaced(mistakes)]
+    return {name: right[name] for step in steps for name in step.writes if name in right}
+
+
+def first_replaced(mistakes: Iterable[Mistake]) -> int:
+    """How many steps come before all of the mistakes."""
+    return min((FIRST[step] for mistake in mistakes for step in mistake.wrong), default=len(STEPS))
 
 
 def wrong_results(
