@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test peers check sanitize installs clean
+.PHONY: help run test browser peers check sanitize installs clean
 
 # The Python that .venv is made with; once there is a .venv, its own.
 ifeq ($(origin PYTHON),undefined)
@@ -15,8 +15,9 @@ environment = @command -v '$(PYTHON)' >/dev/null || { echo >&2 "Headwork needs P
  make $@ PYTHON=python3.12"; exit 1; }; '$(PYTHON)' scripts/environment.py
 
 help:
-	@echo 'make run      practise in the terminal (sets everything up the first time)'
+	@echo 'make run      open the workbook in the browser (sets everything up the first time)'
 	@echo 'make test     all tests; says what was skipped and how to enable it.  make test ARGS="-k scale"'
+	@echo 'make browser  work the pages in a real browser (needs Chromium: apt install chromium)'
 	@echo 'make peers    install torch, jax, onnx and onnxruntime, for the tests that compare with them'
 	@echo 'make check    format, lint, types, the import rule, examples in docstrings and documents'
 	@echo 'make sanitize the kernel under address, undefined-behaviour and thread sanitizers (needs GCC)'
@@ -28,11 +29,15 @@ help:
 
 run:
 	$(environment)
-	@.venv/bin/headwork practice
+	@.venv/bin/headwork open
 
 test:
 	$(environment) test
 	.venv/bin/python -m pytest -n auto $(ARGS)
+
+browser:
+	$(environment) browser
+	HEADWORK_BROWSER=1 .venv/bin/python -m pytest -n auto tests/browser $(ARGS)
 
 peers:
 	$(environment) peers

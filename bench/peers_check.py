@@ -155,15 +155,12 @@ class Peer:
     """One of them.
 
     function  as above; package: whose version is named; library: whose arrays it takes; title: for a heading
-    dtypes    what it is checked in, "" for whatever it takes; note: why
     """
 
     function: Callable[..., Any]
     package: str
     library: str
     title: str
-    dtypes: str = ""
-    note: str = ""
 
     @property
     def name(self) -> str:
@@ -174,29 +171,11 @@ class Peer:
         return version(self.package)
 
 
-FLOAT32 = (
-    "Checked in float32 only: the operator holds its scale as a float32 number, and multiplies query and key "
-    "with its root in float32, so that results in float64 agree with others to about eight digits."
-)
 PEERS = (
     Peer(torch_sdpa, "torch", "torch", "torch.nn.functional.scaled_dot_product_attention"),
     Peer(jax_dot_product_attention, "jax", "jax", "jax.nn.dot_product_attention"),
-    Peer(
-        onnxruntime_attention,
-        "onnxruntime",
-        "numpy",
-        "onnxruntime, the Attention operator",
-        "float32",
-        FLOAT32,
-    ),
-    Peer(
-        onnx_reference_attention,
-        "onnx",
-        "numpy",
-        "onnx.reference, the Attention operator",
-        "float32",
-        FLOAT32,
-    ),
+    Peer(onnxruntime_attention, "onnxruntime", "numpy", "onnxruntime, the Attention operator"),
+    Peer(onnx_reference_attention, "onnx", "numpy", "onnx.reference, the Attention operator"),
 )
 
 
@@ -231,7 +210,7 @@ def checked(peer: Peer) -> dict[str, Any]:
     """What a check finds, as plain data, with who was checked."""
     from headwork.conformance.checking import check
 
-    record = check(peer.function, library=peer.library, dtypes=peer.dtypes).to_dict()
+    record = check(peer.function, library=peer.library).to_dict()
     kept = {name: record[name] for name in ("verdict", "sentence", "interface", "robustness", "unseen")}
     features = [
         {name: value for name, value in each.items() if name != "cases"} for each in record["features"]
@@ -241,7 +220,6 @@ def checked(peer: Peer) -> dict[str, Any]:
         "title": peer.title,
         "package": peer.package,
         "version": peer.version,
-        "note": peer.note,
     }
     return who | {"date": datetime.now(UTC).date().isoformat()} | {"check": kept | {"features": features}}
 
@@ -300,7 +278,6 @@ def _section(peer: dict[str, Any]) -> str:
     absent = [each["title"] for each in check["features"] if each["verdict"] == "not supported"]
     lines = [f'<a id="{peer["name"]}"></a>', "", f"## {peer['title']}", ""]
     lines += [f"{peer['package']} {peer['version']}. {check['sentence']}", ""]
-    lines += [peer["note"], ""] if peer["note"] else []
     lines += [f"- {found['said']} ({found['how']})" for found in check["interface"]["found"]]
     lines += ["", _table(["feature", "verdict", "what was found"], map(_feature_row, there))]
     lines += (

@@ -237,6 +237,21 @@ def test_a_window_that_does_nothing_is_still_taken_for_a_window() -> None:
     assert seen(lambda q, k, v, window_size=(-1, -1): zoo.core(q, k, v)[0]).supports("window")
 
 
+def test_minus_one_is_no_missing_bound_where_it_is_a_number_like_others() -> None:
+    def attention(q, k, v, local_window_size=None):  # (left, right) as JAX takes it; an empty row is uniform
+        scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+        if local_window_size is not None:
+            left, right = local_window_size
+            i, j = np.arange(q.shape[-2])[:, None], np.arange(k.shape[-2])
+            scores = np.where((i - left <= j) & (j <= i + right), scores, -1e30)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return weights / weights.sum(axis=-1, keepdims=True) @ v
+
+    way = seen(attention).ways.window
+    assert way is not None
+    assert way.no_bound not in (None, -1)
+
+
 def test_a_causal_mask_that_nobody_asked_for_is_a_mistake_where_there_is_a_switch() -> None:
     interface = seen(lambda q, k, v, causal=False: zoo.core(q, k, v, causal=True)[0])
     assert not interface.ways.is_causal

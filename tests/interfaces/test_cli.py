@@ -78,15 +78,15 @@ def test_without_a_verb_and_without_a_terminal_it_says_how_it_is_used(capsys):
     assert out.startswith("Usage: headwork")
 
 
-def test_without_a_verb_on_a_terminal_practice_begins(monkeypatch):
+def test_without_a_verb_on_a_terminal_the_workbook_opens(monkeypatch):
     begun = []
     monkeypatch.setattr(
-        "headwork.interfaces.practice.run_practice", lambda *args, **options: begun.append(args) or 0
+        "headwork.interfaces.web.serving.run_open", lambda **options: begun.append(options) or 0
     )
     for stream in (sys.stdin, sys.stdout):
         monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
     assert cli.main([]) == 0
-    assert begun == [(None,)]
+    assert begun == [{"host": "127.0.0.1", "port": 0, "browser": True, "progress": None, "json": False}]
 
 
 def test_show_from_an_exercise_a_file_and_standard_input(capsys, tmp_path, monkeypatch):
@@ -241,6 +241,7 @@ VERBS_ON_WORDS = [
     ["diagnose", "scores", "X", "--step", "weights", "--json"], ["diagnose", "scores", "1", "--step", "X"],
     ["explain", "X"], ["mistakes", "X"], ["fresh", "scores", "--size", "X"], ["fresh", "scores", "--seed", "X"],
     ["practice", "X"], ["hint", "X"], ["progress", "--import", "X"], ["blindspots", "scores", "--require", "X"],
+    ["new", "X"], ["course", "check", "X"], ["list", "--course", "X"], ["fresh", "X", "--seed", "7"],
 ]  # fmt: skip
 
 

@@ -40,6 +40,32 @@ kind = "explain"
 prompt = "Why?"
 ours = "Because."
 points = ["it says why"]
+[[questions]]
+id = "c"
+kind = "choice"
+prompt = "Which?"
+options = [{ text = "this", right = true, says = "It is." }, { text = "that", says = "It is not." }]
+[[questions]]
+id = "f"
+kind = "shape"
+prompt = "Which shape?"
+answer = "2 × 2"
+source = "by hand"
+wrong = [{ value = "2 × 1", says = "That is V." }]
+[[questions]]
+id = "d"
+kind = "design"
+prompt = "Make up a query."
+asks = [{ name = "query", shape = [1, 2] }]
+wanted = "scores"
+values = "1 1"
+example = "1 1"
+property = "They are {scores}."
+[[questions]]
+id = "p"
+kind = "code"
+prompt = "Write it."
+track = "attention"
 +++
 The opening.
 """
@@ -48,7 +74,7 @@ The opening.
 def test_a_good_file_is_read():
     exercise = read_exercise("scores.md", GOOD)
     assert exercise.opening == "The opening."
-    assert [question.id for question in exercise.questions] == ["s", "n", "x"]
+    assert [question.id for question in exercise.questions] == ["s", "n", "x", "c", "f", "d", "p"]
     assert exercise.questions[0].rows == (2,)
     assert exercise.views[1].rows == (2,)
 
@@ -87,6 +113,23 @@ BAD = [
     ('points = ["it says why"]', "points = []", r"questions\[3\]\.points is missing"),
     ('id = "n"', 'id = "s"', r"questions has the id 's' twice"),
     ('answer = "e^2"', 'answer = "e^2"\nwithin = "some"', r"questions\[2\]\.within is no number"),
+    ("right = true, ", "", r"questions\[4\]\.options has 0 with right = true; exactly one was expected"),
+    ('text = "that",', 'text = "that", right = true,', r"options has 2 with right = true; exactly one"),
+    ('prompt = "Which?"', 'prompt = "Which?"\nguess = true', r"questions\[4\]\.guess is true; then no option"),
+    ('prompt = "Which?"', 'prompt = "Which?"\nseveral = 1', r"questions\[4\]\.several is 1; true or false"),
+    (', { text = "that", says = "It is not." }', "", r"questions\[4\]\.options has 1; from 2 to 9 were"),
+    ('text = "that"', 'text = "This"', r"questions\[4\]\.options has the same text twice"),
+    ('says = "It is not."', 'say = "It is not."', r"questions\[4\]\.options\[2\]\.says is missing"),
+    ('answer = "2 × 2"', 'answer = "two"', r"questions\[5\]\.answer has 'two'; a shape such as '3 × 5'"),
+    ('value = "2 × 1"', 'value = "x"', r"questions\[5\]\.wrong has 'x'"),
+    ("shape = [1, 2]", "shape = [2]", r"questions\[6\]\.asks\[1\]\.shape is \[2\]; \[rows, columns\]"),
+    ("asks = [{ name = \"query\", shape = [1, 2] }]", "asks = []", r"questions\[6\]\.asks needs at least one"),
+    ('name = "query", shape', 'name = "queries", shape', r"questions\[6\] cannot be asked"),
+    ('wanted = "scores"', 'wanted = "score"', r"questions\[6\] cannot be asked: 'score'"),
+    ('example = "1 1"', 'example = "1 2"', r"questions\[6\]\.example does not have the property"),
+    ("They are {scores}.", "They are {sums}.", r"questions\[6\] cannot be asked: 'sums'"),
+    ('track = "attention"', 'track = "atention"', r"questions\[7\] cannot be asked: .*nearest is attention"),
+    ("[problem]\n", "[problems]\n", r"is not a key that is read here; the nearest is 'problem'"),
     ("The opening.", "", r"the text below the header is missing"),
 ]  # fmt: skip
 
@@ -103,3 +146,30 @@ def test_a_part_that_the_set_does_not_have_is_an_error():
     text = '+++\nid = "set"\ntitle = "Set"\nformula = "z"\nclosing = "End."\n+++\nOpening.'
     with pytest.raises(FileError, match=r"set\.md: parts has no 'one', the part that exercise scores names"):
         read_set("set.md", text, (read_exercise("scores.md", GOOD),))
+
+
+def test_what_asks_for_no_numbers_needs_no_problem():
+    head, questions = GOOD.split("[problem]")
+    choice = questions[
+        questions.index('[[questions]]\nid = "c"') : questions.index('[[questions]]\nid = "f"')
+    ]
+    shows = 'shows = ["query", {field = "key", rows = [2]}]\n'
+    exercise = read_exercise("words.md", f"{head.replace(shows, '')}{choice}+++\nThe opening.")
+    assert worked_out(exercise) is None
+    with pytest.raises(FileError, match="without a problem to work out"):
+        _ = exercise.work
+
+
+def test_a_step_without_a_problem_is_an_error():
+    head, questions = GOOD.split("[problem]")
+    text = head + questions[questions.index("[[questions]]") :]
+    with pytest.raises(FileError, match=r"shows\[1\]\.field is 'query', which needs a \[problem\]"):
+        worked_out(read_exercise("words.md", text))
+
+
+def test_what_a_learner_sees_of_a_question_does_not_give_it_away():
+    for question in read_exercise("scores.md", GOOD).questions:
+        seen = question.to_dict()
+        assert seen["kind"] == question.kind
+        assert not {"answer", "right", "source", "ours", "points", "example", "says"} & set(seen)
+        assert "It is." not in str(seen)

@@ -1,55 +1,16 @@
 """Right answers get full marks however they were rounded, and typical wrong ones are named."""
 
 import pytest
+from worked_by_hand import RIGHT
 
 from headwork.diagnosis import verdicts
 from headwork.errors import AnswerError
 from headwork.workbook.answers import Table
-from headwork.workbook.course import exercises, find_exercise
-from headwork.workbook.judging import judge_number, judge_step
+from headwork.workbook.course import course, exercises
+from headwork.workbook.finding import find_exercise
+from headwork.workbook.judging import judge, judge_number, judge_step, ungrouped
 from headwork.workbook.questions import NumberQuestion, StepQuestion
-from headwork.workbook.standing import COUNTS
-
-RIGHT = [
-    # exercise      question          answer and its source, all worked by hand from Q, K and V
-    ("scores",      "scores",         "2 0 4; 0 2 0; 0 4 0", "nine dot products"),
-    ("scores",      "token-1",        "3", "row 1 is [2 0 4]"),
-    ("scores",      "tokens-2-and-3", "2", "rows 2 and 3 are [0 2 0], [0 4 0]"),
-    ("asymmetry",   "s13",            "4", "2·2"),
-    ("asymmetry",   "s31",            "0", "0·1 + 2·0 + 2·0 + 0·0"),
-    ("scaling",     "divisor",        "2", "√4"),
-    ("scaling",     "divisor",        "√4", "√4 said as a root"),
-    ("scaling",     "scaled",         "1 0 2; 0 1 0; 0 2 0", "S/2"),
-    ("scaling",     "variance",       "4", "d_k products of variance 1"),
-    ("scaling",     "variance-after", "1", "4/2²"),
-    ("softmax",     "exponentials",   "2.718 1 7.389", "e¹ e⁰ e²"),
-    ("softmax",     "exponentials",   "e 1 e^2", "said exactly"),
-    ("softmax",     "exponentials",   "0.368 0.135 1", "shifted by the maximum: e⁻¹ e⁻² e⁰"),
-    ("softmax",     "sum",            "11.107", "2.718 + 1 + 7.389"),
-    ("softmax",     "weights",        "0.245 0.090 0.665", "each over 11.107"),
-    ("softmax",     "weights",        "0.2447 0.0900 0.6652", "with more digits than asked"),
-    ("softmax",     "total",          "1.000", "0.245 + 0.090 + 0.665"),
-    ("softmax",     "ratio",          "7.39", "e²"),
-    ("softmax",     "ratio",          "7.389", "0.665/0.090, from rounded weights"),
-    ("blend",       "output",         "0.910 0.755", "0.245 + 0.665, 0.090 + 0.665"),
-    ("all-rows",    "sums",           "4.718; 9.389", "2 + e, 2 + e²"),
-    ("all-rows",    "weights",        "0.212 0.576 0.212; 0.107 0.787 0.107", "over 4.718 and 9.389"),
-    ("all-rows",    "outputs",        "0.424 0.788; 0.213 0.893", "unrounded: 2/9.389, 8.389/9.389"),
-    ("all-rows",    "outputs",        "0.424 0.788; 0.214 0.894", "from rounded weights: 0.107 + 0.107"),
-    ("saturation",  "sum",            "22175", "148.4 + 1 + 22026 = 22175.4"),
-    ("saturation",  "sum",            "22176", "unrounded: 22175.879"),
-    ("saturation",  "weights",        "0.0067 0.00005 0.9933", "over 22175"),
-    ("saturation",  "weights",        "0.0067 0.0000 0.9933", "the middle one to four digits"),
-    ("saturation",  "weights",        "0.0067 0 0.9933", "0.00005 rounds to 0 in four digits"),
-    ("saturation",  "before",         "0.2228", "0.665 · 0.335"),
-    ("saturation",  "before",         "0.2227", "unrounded: 0.66524 · 0.33476"),
-    ("saturation",  "after",          "0.0067", "0.9933 · 0.0067"),
-    ("saturation",  "after",          "0.0066", "the lower end that the exercise allows"),
-    ("causal",      "masked",         "1 -inf -inf; 0 1 -inf; 0 2 0", "keys after the query are gone"),
-    ("causal",      "masked",         "1 −∞ −∞; 0 1 −∞; 0 2 0", "with the sign itself"),
-    ("causal",      "weights",        "1 0 0; 0.269 0.731 0; 0.107 0.787 0.107", "row 2 over 3.718"),
-    ("causal",      "outputs",        "1 0; 0.269 0.731", "v₁; 0.269 v₁ + 0.731 v₂"),
-]  # fmt: skip
+from headwork.workbook.standing import COUNTS, DONE, GUESSED
 
 NOT_RIGHT = [
     # exercise      question          answer     what is said
@@ -71,9 +32,7 @@ NOT_RIGHT = [
 def judged(exercise: str, question: str, answer: str):
     found = find_exercise(exercise)
     asked = next(one for one in found.questions if one.id == question)
-    if isinstance(asked, NumberQuestion):
-        return judge_number(asked, answer)
-    return judge_step(asked, found.problem, answer, {})
+    return judge(found, asked, answer, {})
 
 
 @pytest.mark.parametrize(("exercise", "question", "answer", "source"), RIGHT)
@@ -81,8 +40,13 @@ def test_a_right_answer_has_full_marks(exercise, question, answer, source):
     assert judged(exercise, question, answer).verdict == "right", source
 
 
+def is_marked(question) -> bool:
+    return question.kind not in ("explain", "code") and not getattr(question, "guess", False)
+
+
 def test_every_question_with_a_right_answer_is_in_the_table():
-    asked = {(each.id, one.id) for each in exercises() for one in each.questions if one.kind != "explain"}
+    own = [each for one in course() if one.id in ("three-tokens", "levels") for each in one.exercises]
+    asked = {(each.id, one.id) for each in own for one in each.questions if is_marked(one)}
     assert {row[:2] for row in RIGHT} == asked
 
 
@@ -102,8 +66,9 @@ def test_no_typical_wrong_number_is_right_and_none_is_taken_for_another():
                     assert (mark.verdict, mark.sentence) == ("not right", wrong.says)
 
 
-def test_what_counts_as_done_is_what_marking_says():
+def test_what_counts_as_done_is_what_marking_says_and_a_guess():
     assert COUNTS == (verdicts.RIGHT, verdicts.FOLLOWS)
+    assert (*COUNTS, GUESSED) == DONE
 
 
 def test_the_answer_that_a_file_states_is_right():
@@ -111,6 +76,59 @@ def test_the_answer_that_a_file_states_is_right():
         for question in exercise.questions:
             if isinstance(question, NumberQuestion):
                 assert judge_number(question, question.answer).verdict == "right"
+
+
+CHOICES = [
+    # exercise    question      answer                     verdict      what is said
+    ("level-1.2", "properties", "every weight is above 0", "short",     "Right so far: 2 more hold."),
+    ("level-1.2", "properties", "every weight is above 0 | the largest score gets the largest weight",
+                                                           "short",     "Right so far: one more holds."),
+    ("level-1.2", "properties", "every weight is above 0 | a score of 0 gets a weight of 0",
+                                                           "not right", "b: A score of 0 has the exponential"),
+    ("level-1.2", "operation",  "dividing by √d_k",        "not right", "scaling makes weights"),
+    ("level-2.2", "guess",      "none",                    "guess",     "The weights will show it."),
+    ("level-2.2", "guess",      "half",                    "guess",     "The weights will show it."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("exercise", "question", "answer", "verdict", "said"), CHOICES)
+def test_a_choice_is_told_what_it_believes(exercise, question, answer, verdict, said):
+    mark = judged(exercise, question, answer)
+    assert mark.verdict == verdict
+    assert said in mark.sentence
+    assert mark.is_done is (verdict == "guess")
+
+
+def test_no_guess_before_the_work_says_which_is_so():
+    for exercise in (each for one in course()[:2] for each in one.exercises):
+        for question in exercise.questions:
+            if getattr(question, "guess", False):
+                assert len({option.says for option in question.options}) == 1, "it would give it away"
+
+
+def test_a_shape_of_other_axes_is_told_how_many():
+    assert "This has 3 axes, and 2 axes were asked for." in judged("level-1.1", "shape", "3×1×5").sentence
+    assert judged("level-1.1", "shape", "4 × 4").sentence == ""
+
+
+GROUPED = [
+    # typed        digits  read as      why
+    ("1,000,000",  3, "1000000",   "commas between thousands"),
+    ("1 000 000",  3, "1000000",   "blanks"),
+    ("1_000",      3, "1000",      "an underscore, as in Python"),
+    ("1'000",      3, "1000",      "as in Switzerland"),
+    ("4,000",      0, "4000",      "one comma where whole numbers are asked for"),
+    ("4,000",      3, "4,000",     "one comma may be a decimal comma"),
+    ("0,245",      3, "0,245",     "a decimal comma"),
+    ("1,000,00",   3, "1,000,00",  "no groups of three"),
+    ("1 000,000",  3, "1 000,000", "two marks"),
+    ("1 2 3",      3, "1 2 3",     "three numbers"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("typed", "digits", "read", "why"), GROUPED)
+def test_thousands_may_stand_apart(typed, digits, read, why):
+    assert ungrouped(typed, digits) == read, why
 
 
 def test_fewer_digits_that_agree_are_right_so_far():
@@ -121,11 +139,9 @@ def test_fewer_digits_that_agree_are_right_so_far():
 
 def test_a_step_that_follows_from_the_learners_own_slip_earns_its_mark():
     exercise = find_exercise("all-rows")
-    sums, weights = (one for one in exercise.questions[:2] if isinstance(one, StepQuestion))
+    sums, weights = [one for one in exercise.questions if isinstance(one, StepQuestion)][:2]
     # row 2 summed without its last term: 1 + 2.718 = 3.718; then 1/3.718 = 0.269 and 2.718/3.718 = 0.731
-    mark = judge_step(
-        weights, exercise.problem, "0.269 0.731 0.269; 0.107 0.787 0.107", {sums: "3.718; 9.389"}
-    )
+    mark = judge_step(weights, exercise.work, "0.269 0.731 0.269; 0.107 0.787 0.107", {sums: "3.718; 9.389"})
     assert mark.verdict == "follows"
     assert mark.is_done
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from headwork.interfaces.json_text import json_text
-from headwork.workbook.course import exercises, find_exercise
+from headwork.workbook.course import exercises
 from headwork.workbook.events import Asked, Card, Event, Explained, Listed, Marked, Opened, Said
+from headwork.workbook.finding import find_exercise
 from headwork.workbook.progress import Progress
 from headwork.workbook.session import Session
 from headwork.workbook.standing import standing
@@ -221,6 +222,7 @@ def test_why_of_a_number_says_what_is_known_of_it(progress):
 
 def test_a_wrong_answer_has_its_explanation_and_what_follows_from_it_has_none(progress):
     learner = Learner(progress, "causal")
+    learner.types("skip")
     learner.types("1 -inf -inf; 0 2 -inf; 0 2 0")  # 2 where 1 is right; from there e²/(1 + e²) = 0.881
     assert learner.seen[0].judged.explanation.step == "masked"
     learner.types("skip", "1 0 0; 0.119 0.881 0; 0.107 0.787 0.107")
@@ -324,7 +326,7 @@ def test_a_done_exercise_can_be_worked_again_question_by_question(progress):
 @pytest.fixture
 def writer(progress):
     learner = Learner(progress, "asymmetry")
-    learner.types("4", "0")
+    learner.types("a", "4", "0")
     return learner
 
 
@@ -382,7 +384,8 @@ def test_what_was_skipped_comes_at_the_end(progress):
     everything = {exercise.id: exercise for exercise in exercises()}
     while not learner.session.finished:
         learner.types("skip")
-    assert "Still open: " + ", ".join(everything) in learner.said("place")
+    first = ", ".join(list(everything)[:8])
+    assert f"Still open: {first} and {len(everything) - 8} more." in learner.said("place")
     assert Learner(progress).place == ("scores", "scores")
 
 
@@ -392,8 +395,9 @@ def test_the_list_says_what_is_done_begun_and_not_yet(progress):
     (listed,) = (event for event in learner.seen if isinstance(event, Listed))
     states = {name: stand.state for name, stand in listed.standings.items()}
     assert (states["softmax"], states["blend"], states["scores"]) == ("done", "begun", "not yet")
-    rows = listed.to_dict()["sets"][0]["exercises"]
-    assert [row["state"] for row in rows[-2:]] == ["not here yet"] * 2
+    sets = listed.to_dict()["sets"]
+    assert [one["id"] for one in sets][:2] == ["three-tokens", "levels"]
+    assert sum(len(one["exercises"]) for one in sets) == len(exercises())
 
 
 ANYTHING = st.one_of(
@@ -412,3 +416,103 @@ def test_whatever_is_typed_there_is_an_answer_and_it_is_data(exercise, lines):
         for line in lines:
             for event in learner.types(line):
                 json_text(event)
+
+
+# --- choices, guesses, designs, several heads ------------------------------------------------------
+
+
+def test_a_guess_is_kept_not_marked_and_remembered_at_the_end(progress):
+    learner = Learner(progress, "asymmetry")
+    learner.types("show")
+    assert "A guess has no solution" in learner.said("note")
+    learner.types("a")
+    (marked,) = (event for event in learner.seen if isinstance(event, Marked))
+    assert marked.judged.verdict == "guess"
+    assert learner.place == ("asymmetry", "s13")
+    learner.types("4", "0", "Mine.", "", "y", "y")
+    assert "What you expected before: they are equal." in learner.said("place")
+
+
+def test_the_last_guess_is_the_one_that_is_remembered(progress):
+    learner = Learner(progress, "asymmetry")
+    learner.types("a", "back", "3", "4", "0", "Mine.", "", "y", "y")
+    assert "What you expected before: one of them" in learner.said("place")
+
+
+def test_a_choice_is_the_same_however_it_was_typed(progress):
+    learner = Learner(progress, "self-test")
+    for typed, again in (("1", False), ("a", True), ("down each", True), ("2", False)):
+        learner.types(typed)
+        assert next(event.again for event in learner.seen if isinstance(event, Marked)) is again
+    learner.types("why")
+    assert "lets all queries share one attention" in learner.said("why")
+
+
+def test_rows_of_several_heads_are_named_in_the_prompt(progress):
+    learner = Learner(progress, "two-heads")
+    learner.types("skip", "skip")
+    prompts = [learner.session.prompt]
+    for row in ("2 0", "oops", "2 4", "2 2"):  # q·k, by hand, in each head's own four columns
+        learner.types(row)
+        prompts.append(learner.session.prompt)
+    assert prompts == [
+        *("head 1, query 1 (1 of 4): ", "head 1, query 2 (2 of 4): ", "head 1, query 2 (2 of 4): "),
+        *("head 2, query 1 (3 of 4): ", "head 2, query 2 (4 of 4): "),
+    ]
+    learner.types("0 -2")
+    (marked,) = (event for event in learner.seen if isinstance(event, Marked))
+    assert marked.judged.verdict == "right"
+    assert marked.judged.step.echo
+
+
+def test_what_is_made_up_is_asked_for_by_name(progress):
+    learner = Learner(progress, "level-4.2")
+    prompts = []
+    for row in ("q = 1 0", "k1 = 1 1"):
+        prompts.append(learner.session.prompt)
+        learner.types(row)
+    prompts.append(learner.session.prompt)
+    assert prompts == ["q (1 of 3): ", "k₁ (2 of 3): ", "k₂ (3 of 3): "]
+    learner.types("?")
+    assert "q, k₁, k₂, for each a row of 2 numbers" in learner.said("note")
+    learner.types("1 5")
+    assert learner.place == ("level-4.2", "condition")
+
+
+def test_each_set_begins_with_its_card_and_ends_with_its_closing(progress):
+    assert Learner(progress, "scores").saw(Card)
+    learner = Learner(progress, "self-test")
+    assert learner.saw(Card)
+    assert not Learner(progress, "level-1.1").saw(Card)
+    learner.types("3", "3")
+    assert "recap" in learner.said("recap")
+    assert learner.said("closing") == ""  # the others of the set are still open
+
+
+def test_after_a_solution_other_numbers_are_offered_where_there_are_any(progress):
+    learner = Learner(progress, "scores")
+    learner.types("show")
+    assert "headwork practice scores@7 asks the same of other numbers." in learner.said("note")
+    learner = Learner(progress, "level-1.1")
+    learner.types("show")
+    assert "@" not in learner.said("note")
+
+
+def test_fresh_numbers_are_worked_like_the_first_and_kept_apart(progress):
+    learner = Learner(progress, "scores@7")
+    assert learner.place[0] == "scores@7"
+    learner.types("show")
+    assert "scores@8" in learner.said("note")
+    learner.types("skip")
+    assert {act.exercise for act in progress.acts()} == {"scores@7"}
+    assert standing(find_exercise("scores"), progress.acts()).state == "not yet"
+    assert not Learner(progress, "scores").saw(Card)
+
+
+def test_code_is_done_when_the_checker_has_kept_it(progress):
+    learner = Learner(progress, "code-attention")
+    learner.types("check")
+    assert learner.place == ("code-attention", "function")
+    progress.record("code-attention", "function", "answer", "attention.py", "right")
+    learner.types("check")
+    assert learner.place == ("code-attention", "axis")

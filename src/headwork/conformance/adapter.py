@@ -7,11 +7,13 @@ function with a mistake in it is recognised just as well.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..errors import CannotRunError
 from .asking import CannotAskError
 from .calls import Subject
 from .interface import Interface, Support
-from .parameters import arguments_of, check_parameters
+from .parameters import NAMINGS, arguments_of, check_parameters, takes_keywords_only
 from .probing import Probe
 from .recognising_dtypes import find_dtypes, find_gradients
 from .recognising_layouts import find_layouts
@@ -56,7 +58,16 @@ def recognise(subject: Subject, stated: Stated | None = None) -> Interface:
     Raises HeadworkError only where the subject cannot even be loaded.
     """
     stated, signature = stated or Stated(), subject.signature
-    ways = Ways(arguments_of(signature, stated), fixed=dict(stated.arguments), device=stated.device)
+    namings = NAMINGS if takes_keywords_only(signature) else NAMINGS[:1]
+    tries = (_recognised(subject, stated, names) for names in namings)
+    first = next(tries)
+    return next((each for each in (first, *tries) if not each.failure), first)
+
+
+def _recognised(subject: Subject, stated: Stated, names: Sequence[str]) -> Interface:
+    """The same, with query, key and value called so where it takes keywords of any name."""
+    signature = subject.signature
+    ways = Ways(arguments_of(signature, stated, names), fixed=dict(stated.arguments), device=stated.device)
     search, failure = Search(Probe(subject), signature, stated, ways), ""
     try:
         for step in STEPS:

@@ -8,25 +8,40 @@ on every case: no more on one, no less on another, and spread over the entries.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..arrays import DTYPES, Array
 from ..diagnosis.reach import FINAL
 from ..diagnosis.search import families, narrow_ones
-from ..mistakes.mistake import Mistake
+from ..mistakes.mistake import Mistake, altered
 from ..mistakes.wrong_run import run_wrong
-from .comparing import Asked
+from ..problem import Problem
+from .comparing import Asked, reference
 from .explaining import Cases, Rule
 from .report import Arithmetic
 
-BITS = {"float32": 23, "tf32": 10, "float16": 10, "bfloat16": 7, "int8": 7, "fp8": 3}
+BITS = {"float32": 23, "tf32": 10, "bfloat16": 7, "float16": 10, "int8": 7, "fp8": 3}  # the longer name first
+Held = Callable[[float, Callable[[float], Any]], float]
+SCALES: dict[str, Held] = {  # what may be held in few bits: the scale that comes of it
+    "the scale": lambda scale, held: float(held(scale)),
+    "√d_k, which the scores are divided by,": lambda scale, held: 1 / float(held(1 / scale)),
+}
+MOST_UNITS = 4.0  # of float32, by which a scale is off that a few operations in float32 give
+HALF = ("float16", "bfloat16")
+MANY_KEYS = 1000  # whose sum in few bits loses some
+OWN = ("scores", "row-sum", "softmax-all")  # that may be held in the inputs' own few bits
+HELD = ("float32", "float16", "bfloat16")  # dtypes that a number may be rounded to on its own
 TINY = {"float32": 2.0**-126, "float16": 2.0**-14, "bfloat16": 2.0**-126}  # the smallest normal numbers
 BAND = 4.0  # how many times larger or smaller than expected errors may be: sums differ in their order
 SPREAD = 0.25  # of the entries have an error of more than a tenth of the usual one; a bug in one row has not
 TENTH = 0.1
+MOSTLY = 0.5  # of the cases have errors so spread: of saturated rows few entries move
+FEWEST_CASES = 3  # that errors are compared on: the size of two is like many things
+MOST_SAID = 2  # ways of working that make errors as large
 MOST_CASES = 12  # failing cases that are looked at
 SILENT = 8.0  # times the tolerance: where so much was to be expected, a right case speaks against it
 # What no arithmetic was recognised for, but is small and everywhere: errors at most so many times those
@@ -34,8 +49,11 @@ SILENT = 8.0  # times the tolerance: where so much was to be expected, a right c
 A_LITTLE = 4.0
 
 
-def recognised(cases: Cases) -> Arithmetic | None:
-    """The arithmetic that explains the errors on every case, None where none does."""
+def recognised(cases: Cases, known: Arithmetic | None = None) -> Arithmetic | None:
+    """The arithmetic that explains the errors on every case, None where none does.
+
+    known  what was recognised in another feature: then a single case will do
+    """
     written = _written(cases)
     if written is not None:
         return written
@@ -45,8 +63,119 @@ def recognised(cases: Cases) -> Arithmetic | None:
     ways = [m for m in narrow_ones(first.problem, first.case.step) if m.parameter is None]
     exact = next((m for m in ways if cases.hold(Rule((m,)))), None)
     if exact is not None:
-        return said(exact, exact=True)
-    return _in_digits(cases, first) or _by_size(cases, ways)
+        return said([exact], exact=True)
+    return _held_scale(cases) or _in_digits(cases, first) or _by_size(cases, ways, known)
+
+
+def bits_of(way: Mistake) -> int:
+    """The bits of its mantissa, 0 where its id does not say."""
+    return next((number for name, number in BITS.items() if name in way.id), 0)
+
+
+def overflowing(arithmetic: Arithmetic, cases: Sequence[Asked]) -> list[Asked]:
+    """Those of the cases that came out as NaN or ∞ and hold numbers beyond the range of this arithmetic."""
+    return [asked for asked in cases if asked.error == math.inf and _overflows(arithmetic, asked)]
+
+
+def _overflows(arithmetic: Arithmetic, asked: Asked) -> bool:
+    """Whether some step is infinite in a dtype like that: which step was narrow, sizes alone do not tell."""
+    right = reference(asked.exact, asked.meant)
+    ways = [way for way in narrow_ones(asked.problem, asked.case.step) if bits_of(way) == arithmetic.bits]
+    return any(
+        bool((~np.isfinite(array.astype(np.float64)) & np.isfinite(right[name])).any())
+        for way in ways
+        if way.parameter is None
+        for name, array in run_wrong(asked.problem, (way,)).items()
+        if name in right and right[name].shape == array.shape and array.dtype != bool
+    )
+
+
+def in_its_own(cases: Sequence[Asked]) -> tuple[Arithmetic | None, list[Asked]]:
+    """Those of the cases whose errors come from scores or sums held in the inputs' own few bits; in words.
+
+    Nobody has to hold them in more; of large scores and long rows the output is then off by much.
+    """
+    mine = [asked for asked in cases if asked.case.dtype in HALF and _is_of_its_own(asked)]
+    if not mine:
+        return None, []
+    names = list(dict.fromkeys(asked.case.dtype for asked in mine))
+    words = (
+        f"the errors are no larger than scores held in {' and '.join(names)}, as the inputs are, make them."
+    )
+    return Arithmetic(
+        f"scores-{names[0]}", BITS[names[0]], f"{words} Keep scores in float32 up to the softmax."
+    ), mine
+
+
+def _is_of_its_own(asked: Asked) -> bool:
+    if asked.exact.Tk >= MANY_KEYS:  # so many terms added up in few bits: a sum that stands still at 256
+        known_in_more = asked.case.feature == "dtypes"  # this very input is asked in more bits, too
+        return known_in_more or (asked.error or 0.0) <= A_LITTLE * asked.allowed
+    error = _errors(asked, asked.values[asked.case.step])
+    ways = narrow_ones(asked.problem, asked.case.step)
+    own = {f"{held}-{asked.case.dtype}" for held in OWN}
+    made = (_made(way, asked) for way in ways if way.id in own)
+    return any(each is not None and _size(error) <= BAND * _size(each) for each in made)
+
+
+def _held_scale(cases: Cases) -> Arithmetic | None:
+    """The right numbers for a scale that a dtype with fewer bits holds."""
+    asked = (*cases.failing, *cases.passing)
+    ways = ((name, what, held) for name in HELD for what, held in SCALES.items())
+    for name, what, held in ways:
+        if all(_has_scale(each, name, held) for each in asked):
+            return _of_scale(name, f"{what} rounded to {name}")
+    if all(map(_is_scale_near, asked)):
+        return _of_scale("float32", "a scale that is worked out in float32")
+    return None
+
+
+def _of_scale(name: str, what: str) -> Arithmetic:
+    said = f"these are exactly the numbers for {what} ({BITS[name]} bits)."
+    return Arithmetic(f"scale-{name}", BITS[name], f"{said} Work it out in the dtype of the scores.")
+
+
+def _has_scale(asked: Asked, name: str, held: Held) -> bool:
+    return _is_wider(asked, name) and _gives(asked, held(scale_of(asked.exact), DTYPES[name].type))
+
+
+def _is_scale_near(asked: Asked) -> bool:
+    """Whether a scale a few units of float32 beside the right one gives these numbers: it is solved for."""
+    if not _is_wider(asked, "float32") or asked.target is None:
+        return False
+    scale, unit = scale_of(asked.exact), 2.0 ** -BITS["float32"]
+    judged = ~asked.loose
+    with np.errstate(invalid="ignore"):
+        change = (_with_scale(asked, scale * (1 + unit)) - asked.target.right)[judged]
+        off = (asked.target.values - asked.target.right)[judged]
+    if not np.isfinite(change).all() or not np.isfinite(off).all():
+        return _gives(asked, scale)
+    units = float((off * change).sum() / max(float((change * change).sum()), 1e-300))
+    return abs(units) <= MOST_UNITS and _gives(asked, scale * (1 + units * unit))
+
+
+def _is_wider(asked: Asked, name: str) -> bool:
+    return asked.target is not None and DTYPES[asked.case.dtype].itemsize > DTYPES[name].itemsize
+
+
+def scale_of(problem: Problem) -> float:
+    """The scale that is meant."""
+    return 1 / math.sqrt(problem.D or 1) if problem.scale is None else problem.scale
+
+
+def _with_scale(asked: Asked, scale: float) -> Array:
+    """The right numbers with another scale, in the shape of the answer."""
+    assert asked.target is not None
+    fields = reference(altered(asked.exact, scale=scale), asked.meant)
+    values = fields[FINAL.get(asked.case.step, asked.case.step)].astype(np.float64)
+    return np.broadcast_to(values, asked.target.right.shape)
+
+
+def _gives(asked: Asked, scale: float) -> bool:
+    """Whether the answer is right for that scale, where it has to be right."""
+    assert asked.target is not None
+    values, target = _with_scale(asked, scale), asked.target
+    return bool((target.same(values, target.tolerance) | asked.loose).all())
 
 
 def _in_digits(cases: Cases, first: Asked) -> Arithmetic | None:
@@ -67,7 +196,7 @@ def _in_digits(cases: Cases, first: Asked) -> Arithmetic | None:
 
 def _written(cases: Cases) -> Arithmetic | None:
     """The right numbers, written in a dtype with fewer bits."""
-    for name in ("float32", "float16", "bfloat16"):
+    for name in HELD:
         if all(_is_written_in(asked, name) for asked in (*cases.failing, *cases.passing)):
             said = (
                 f"these are the right numbers, rounded to {name} ({BITS[name]} bits of mantissa) at the end."
@@ -88,25 +217,34 @@ def _is_written_in(asked: Asked, name: str) -> bool:
     return bool((near | ~target.given | asked.loose | (held == target.right)).all())
 
 
-def said(way: Mistake, exact: bool) -> Arithmetic:
-    """What is recognised, in words."""
-    _name, bits = next(pair for pair in BITS.items() if pair[0] in way.id)
-    how = "these are exactly the numbers" if exact else "the errors are as large as those"
-    return Arithmetic(
-        way.id, bits, f"{how} of somebody who {way.title} ({bits} bits of mantissa). {way.mend}"
+def said(ways: Sequence[Mistake], exact: bool) -> Arithmetic:
+    """What is recognised, in words; ways: the likeliest first, of errors that others make as well."""
+    way = ways[0]
+    name, bits = next((name, number) for name, number in BITS.items() if name in way.id)
+    who = ", or ".join(each.title for each in ways[:MOST_SAID])
+    how = (
+        f"these are exactly the numbers of somebody who {who}"
+        if exact
+        else f"the errors are as large as {name} makes them, as of somebody who {who}"
     )
+    return Arithmetic(way.id, bits, f"{how} ({bits} bits of mantissa). {way.mend}")
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """How the errors compare with those that a way of working makes: the logarithms of their ratios."""
+    """How the errors compare with those that a way of working makes: the logarithms of their ratios.
+
+    ratios  of cases where they reach many entries; others: of saturated rows, where few entries move
+    """
 
     way: Mistake
     ratios: tuple[float, ...]
+    others: tuple[float, ...]
 
     @property
     def is_good(self) -> bool:
-        return bool(self.ratios) and max(map(abs, self.ratios)) <= math.log(BAND)
+        largest = max(map(abs, self.ratios), default=math.inf)
+        return largest <= math.log(BAND) and max(map(abs, self.others), default=0.0) <= 2 * math.log(BAND)
 
     @property
     def distance(self) -> float:
@@ -114,14 +252,20 @@ class _Fit:
         return float(np.std(self.ratios) + 0.5 * abs(np.mean(self.ratios)))
 
 
-def _by_size(cases: Cases, ways: Sequence[Mistake]) -> Arithmetic | None:
+def _by_size(cases: Cases, ways: Sequence[Mistake], known: Arithmetic | None) -> Arithmetic | None:
     failing = cases.telling[:MOST_CASES]
-    if not all(map(_is_spread, failing)):
+    spread = [asked for asked in failing if _is_spread(asked)]
+    ways = [way for way in ways if not way.id.startswith("kv-cache")]  # too coarse to be known by size
+    if len(spread) < FEWEST_CASES:
+        ways = [way for way in ways if known is not None and bits_of(way) == known.bits]
+    if len(spread) < MOSTLY * len(failing):
         return None
-    fits = (_fit(way, failing, cases.passing) for way in ways)
+    others = [asked for asked in failing if asked not in spread]
+    fits = (_fit(way, spread, others, cases.passing) for way in ways)
     good = [fit for fit in fits if fit is not None and fit.is_good]
-    best = min(good, key=lambda fit: fit.distance, default=None)
-    return None if best is None else said(best.way, exact=False)
+    best = [fit.way for fit in sorted(good, key=lambda fit: fit.distance)]
+    alike = [way for way in best if bits_of(way) == bits_of(best[0])]
+    return said(alike, exact=False) if alike else None
 
 
 def _is_spread(asked: Asked) -> bool:
@@ -130,18 +274,26 @@ def _is_spread(asked: Asked) -> bool:
     return bool((error > TENTH * _size(error)).mean() >= SPREAD)
 
 
-def _fit(way: Mistake, failing: Sequence[Asked], passing: Sequence[Asked]) -> _Fit | None:
+def _fit(
+    way: Mistake, spread: Sequence[Asked], others: Sequence[Asked], passing: Sequence[Asked]
+) -> _Fit | None:
     for asked in passing[:MOST_CASES]:
         made = _made(way, asked)
         if made is not None and _size(made) > SILENT * asked.allowed:
             return None
-    ratios = []
-    for asked in failing:
-        made = _made(way, asked)
-        if made is None or not (size := _size(made)) or not math.isfinite(size):
-            return None
-        ratios.append(math.log(_size(_errors(asked, asked.values[asked.case.step])) / size))
-    return _Fit(way, tuple(ratios))
+    ratios = [_ratio(way, asked) for asked in (*spread, *others)]
+    if any(ratio is None for ratio in ratios):
+        return None
+    known = [ratio for ratio in ratios if ratio is not None]
+    return _Fit(way, tuple(known[: len(spread)]), tuple(known[len(spread) :]))
+
+
+def _ratio(way: Mistake, asked: Asked) -> float | None:
+    """The logarithm of how many times larger the errors are than that way of working makes them."""
+    made = _made(way, asked)
+    if made is None or not (size := _size(made)) or not math.isfinite(size):
+        return None
+    return math.log(_size(_errors(asked, asked.values[asked.case.step])) / size)
 
 
 def _made(way: Mistake, asked: Asked) -> Array | None:

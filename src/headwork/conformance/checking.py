@@ -20,10 +20,11 @@ from .features import FEATURES, Feature
 from .interface import Interface
 from .judging import Known, explanations, judge
 from .lawful import broken_laws
+from .layouts import axes_words
 from .limits import Limits
 from .proof import Lost, lost
 from .report import FINE, Broken, Check, FeatureReport, worst_of
-from .restricting import refusals, taken_sizes
+from .restricting import broke_down, refusals, taken_sizes
 from .robustness import layout_cases, weaknesses
 from .second_round import MOST_ASKED, told_apart
 from .sentences import check_sentence, feature_sentence, other_conventions
@@ -34,6 +35,8 @@ from .targets import Target, read_target
 from .ways import Ways
 
 Progress = Callable[[int, int, str], None]  # (cases done, cases in all, what comes next)
+LAST = "what explains the answers"  # that comes once every input was asked
+ROUNDED = "its output is rounded, so that its gradients cannot be held against exact ones."
 MOST_HANGS = 2  # of one feature, and then the rest of it is not asked
 
 __all__ = ["Check", "check"]
@@ -63,9 +66,7 @@ def check(
     engine    of an ONNX model
 
     Special cases: what the function cannot do is "not supported" and no fault; where good systems differ,
-    the difference
-    is a
-    convention and no fault, unless it was stated.
+    the difference is a convention and no fault, unless it was stated.
     Raises HeadworkError where there is nothing to check, or an option cannot be meant.
 
     >>> from headwork import attention, check
@@ -149,10 +150,30 @@ def _checked(subject: _Counted, stated: Stated, progress: Progress | None, name:
     session = _Session(subject, interface, progress or (lambda done, total, what: None))
     found = session.run()
     other = _by_our_conventions(interface, found)
-    if other is None:
-        return found
-    again = _Session(subject, replace(recognise(subject, other), stated=stated), session.progress).run()
-    return min(found, again, key=_unexplained)
+    if other is not None:
+        again = _Session(subject, replace(recognise(subject, other), stated=stated), session.progress).run()
+        found = min(found, again, key=_unexplained)
+    return _in_more_axes(session, found) or found
+
+
+def _in_more_axes(session: _Session, found: Check) -> Check | None:
+    """The check with arrays of more axes, where it takes them as well and a mistake shows there."""
+    stated, narrow = session.interface.stated, session.interface
+    if not found.is_right or stated.layout or not narrow.also_runs:
+        return None
+    layout = max(narrow.also_runs, key=len)
+    interface = recognise(session.subject, replace(stated, layout=layout))
+    if interface.failure:
+        return None
+    wide = _Session(session.subject, replace(interface, stated=stated), session.progress).run()
+    if wide.verdict != "wrong" or not wide.of("basic").explanations:
+        return None
+    own = narrow.ways.layouts["query"]
+    said = (
+        f"It takes arrays {axes_words(layout)} and is right for {axes_words(own)}; --layout {own} says that "
+        "only those are meant."
+    )
+    return replace(wide, sentence=f"{wide.sentence} {said}")
 
 
 def _by_our_conventions(interface: Interface, found: Check) -> Stated | None:
@@ -183,7 +204,7 @@ def _unexplained(found: Check) -> int:
 
 
 def _not_run(interface: Interface, calls: int) -> Check:
-    reason = interface.failure
+    reason = interface.failure.removeprefix("It could not be run, since ")
     sentence = f"{interface.signature.name or 'It'} could not be run: {reason}"
     features = tuple(FeatureReport(feature, "could not be run", reason) for feature in FEATURES)
     return Check(interface.signature.name, "could not be run", sentence, interface, features, calls=calls)
@@ -200,6 +221,7 @@ class _Session:
     asked: list[Asked] = field(default_factory=list)
     backward: list[Backward] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    verdicts: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.known = Known(self.interface.stated)
@@ -208,8 +230,12 @@ class _Session:
         """Every step, in order."""
         sizes = self._ask_all()
         self.notes += [f"not supported: {said}" for said in refusals(self.asked)]
-        reports = [self._judged(feature) for feature in FEATURES]
+        reports = []
+        for feature in FEATURES:
+            reports.append(self._judged(feature))
+            self.verdicts[feature.id] = reports[-1].verdict
         reports = [self._judged_again(each) if self._is_unexplained(each) else each for each in reports]
+        reports = self._in_order(reports)
         self._tell_apart()
         reports = self._with_laws([self._explained(report) for report in reports])
         reports = [replace(each, sentence=feature_sentence(each, self.interface)) for each in reports]
@@ -240,7 +266,7 @@ class _Session:
 
     def _ask_all(self) -> Sizes:
         """Ask every case, and those again that were refused for their sizes, inside what is taken."""
-        sizes = self.interface.sizes
+        sizes = self.interface.sizes & self._own_axes()
         cases = self._cases(sizes)
         self._ask(cases)
         narrower = sizes & taken_sizes(self.asked)
@@ -249,6 +275,7 @@ class _Session:
             asked = set(cases)
             self._ask([case for case in self._cases(narrower) if case.id not in fine and case not in asked])
         self.asked += layout_cases(self.subject, self.interface, cases)
+        self.progress(len(cases), len(cases), LAST)
         return narrower
 
     def _ask(self, cases: Sequence[Case]) -> None:
@@ -272,7 +299,8 @@ class _Session:
     def _judged(self, feature: Feature) -> FeatureReport:
         support = self.interface.supports(feature.id)
         if not support:
-            return FeatureReport(feature, "not supported", support.reason)
+            verdict = "could not be run" if broke_down(feature.id, self.interface) else "not supported"
+            return FeatureReport(feature, verdict, support.reason)
         if feature.id == "gradients":
             return self._judged_backward(feature)
         report = judge(feature, self._mine(feature), self.known)
@@ -285,7 +313,7 @@ class _Session:
     def _judged_again(self, report: FeatureReport) -> FeatureReport:
         """The same with what was found since, and without the cases that need a feature which is wrong by
         itself."""
-        self.known.found.pop(report.feature.id, None)
+        own = self.known.found.pop(report.feature.id, None)
         others = set(self.known.found) - {"basic"}
         mine = self._mine(report.feature)
         alone = [each for each in mine if not each.case.needs & others]
@@ -297,7 +325,27 @@ class _Session:
             self.known.found.pop(report.feature.id, None)
             found = judge(report.feature, alone, self.known)
             again = replace(found, cases=report.cases)
+        if own is not None and len(again.unexplained) >= len(report.unexplained):
+            self.known.found[report.feature.id] = own
+            return report
         return again
+
+    def _in_order(self, reports: Sequence[FeatureReport]) -> list[FeatureReport]:
+        """The same with each explanation at the first feature that it explains: what comes later follows."""
+        ordered, known = list(reports), self.known.found
+        for at, report in enumerate(ordered):
+            cases = tuple(each for each in self._mine(report.feature) if each.is_wrong)
+            is_its_own = any(report.follows not in each.case.needs for each in cases)
+            is_later = report.follows in {each.feature.id for each in ordered[at + 1 :]}
+            if not is_later or not is_its_own or report.follows not in known:
+                continue
+            known[report.feature.id] = [replace(one, cases=cases) for one in known.pop(report.follows)]
+            ordered[at] = replace(report, follows="")
+            for later in range(at + 1, len(ordered)):
+                feature = ordered[later].feature
+                if known.pop(feature.id, None) is not None or feature.id == report.follows:
+                    ordered[later] = self._judged(feature)
+        return ordered
 
     def _is_unexplained(self, report: FeatureReport) -> bool:
         """Whether nobody knows why it is wrong, and something was found elsewhere that may play a part in
@@ -317,12 +365,20 @@ class _Session:
         return report
 
     def _judged_backward(self, feature: Feature) -> FeatureReport:
-        """Gradients are judged where the output is right: those of a wrong one are right for what it is."""
+        """Gradients are judged where the output is right: those of a wrong one are right for what it is.
+
+        So are those of rows that may see nothing, where the output of these is another than 0 by convention.
+        """
         wrong = {each.case.feature for each in self.asked if each.is_wrong}
-        mine = [each for each in self.backward if not each.case.needs & wrong]
+        has_zeros = self.interface.conventions.get("empty rows", "zero") == "zero"
+        judged = [each for each in self.backward if has_zeros or not each.case.lenient]
+        mine = [each for each in judged if not (each.case.needs | {"basic"}) & wrong]
         reports = tuple(each.report for each in mine)
         if not mine and self.backward:
-            return FeatureReport(feature, "wrong", "", follows=next(f.id for f in FEATURES if f.id in wrong))
+            origin = next(f.id for f in FEATURES if f.id in wrong)
+            if self.verdicts[origin] in FINE:
+                return FeatureReport(feature, "rounding", ROUNDED)
+            return FeatureReport(feature, "wrong", "", follows=origin)
         if not any(each.given for each in mine):
             said = next((each.refused for each in mine), "none of its inputs could be asked.")
             return FeatureReport(feature, "not supported", said, reports)
@@ -347,7 +403,9 @@ class _Session:
         found = self.known.found.get(report.feature.id, [])
         others = (one for name, each in self.known.found.items() if name != report.feature.id for one in each)
         before = tuple(dict.fromkeys(m for one in others for m in one.first.hypothesis))
-        return replace(report, explanations=explanations(found, before, self.interface.stated))
+        return replace(
+            report, explanations=explanations(found, before, self.interface.stated, report.verdict)
+        )
 
     def _with_laws(self, reports: Sequence[FeatureReport]) -> list[FeatureReport]:
         main = self.interface.dtypes[0]
@@ -388,6 +446,8 @@ class _Session:
             return None
         found = self.known.found.get(root.feature.id, [])
         groups = found[0].groups if found else ()
+        over = root.arithmetic.overflows if root.arithmetic is not None else ()
+        failing = [each for each in failing if each.case.id in over] or failing
         small = smallest(self.subject, self.interface, found[0].cases if found else failing, groups)
         return failing_of(small, self.interface, root.sentence)
 

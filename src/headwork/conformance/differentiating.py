@@ -45,7 +45,8 @@ def _torch_gradients(function: Callable[..., Any], call: Call, arguments: Argume
     if first is None or not first.requires_grad:
         raise NoGradientsError("It gives no gradients: its output is cut off from its inputs (autograd).")
     cotangent = to_library(_cotangent(call), "torch", call.device).to(first.dtype)
-    found = torch.autograd.grad(first, leaves, cotangent, allow_unused=True)
+    # of a sum, since torch loads SymPy, which takes seconds, where it is handed a cotangent
+    found = torch.autograd.grad((first * cotangent).sum(), leaves, allow_unused=True)
     given = [arguments.places[place] for place in call.gradients_of]
     result.gradients = tuple(
         zeros(array.shape, array.dtype) if gradient is None else to_numpy(gradient)  # None: it was not used

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from .numbers import (
     Numbers,
     biased,
+    biased_everywhere,
     biased_low,
     drawn,
     each_at_its_place,
@@ -140,6 +141,8 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("mask-float/sizes-agree", EQUAL, CUBE, drawn(plain, biased(*ALL))),
     Entry("mask-float/shared", "one mask for all samples and heads",
           tokens(5, 7, 7), drawn(plain, biased("Tq", "Tk"))),
+    Entry("mask-float/numbers-only", "biases by position: no −∞ turns what is wrong to NaN",
+          at(), drawn(plain, biased_everywhere)),
     Entry("mask-float/finite", "−30000 for −∞, as many write it", at(), drawn(plain, biased_low)),
     Entry("mask-float/far-scores", FAR, tokens(7, 5, 3), drawn(far, biased("B", "Tq", "Tk"))),
     Entry("mask-float/low-scores", LOW, tokens(5, 3, 5), drawn(low, biased("B", "Tq", "Tk")), lenient=True),

@@ -9,18 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
+from itertools import combinations
 
 import numpy as np
 
 from ..arrays import Array
 from ..diagnosis.consequences import Consequences, consequences_of
 from ..diagnosis.cutting import rows_of, telling_rows
-from ..diagnosis.evidence import NAMED
+from ..diagnosis.evidence import NAMED, SYMBOL
 from ..diagnosis.families import solve
 from ..diagnosis.freedom import bits_of
 from ..diagnosis.plan import RIGHT, Hypothesis, compatible
 from ..diagnosis.reach import FINAL
+from ..diagnosis.remembering import remembered
 from ..diagnosis.search import (
     MOST_ENTRIES,
     PAIRS,
@@ -35,9 +37,10 @@ from ..diagnosis.search import (
 )
 from ..diagnosis.target import Target
 from ..diagnosis.tolerance import OUTPUTS, in_dtype, largest, rounding_noise
-from ..mistakes.mistake import Mistake, Wrong
+from ..mistakes.mistake import Mistake, Wrong, altered
 from ..mistakes.wrong_run import can_be_made, run_wrong
-from .comparing import Asked
+from ..problem import Problem
+from .comparing import ROOM, Asked
 
 LOOSE = 64.0  # times the right numbers' tolerance, for a first look: a rule's own numbers may be far larger
 MOST_CANDIDATES = 48  # the nearest ones are looked at on every case
@@ -46,7 +49,13 @@ ENOUGH = 100.0  # bits: more of them make no rule surer
 SMALL = 1500  # entries of a case that is weighed
 # of the answer's distance from the right numbers: how near a rule has to be that narrow arithmetic blurs
 NEAR = 0.2
+TOLD = 6.0  # bits from which NaN and ∞ alone are told to be what a rule gives; fewer say nothing of it
+SYMBOLS = 5.0  # bits for NaN or ∞ where finite numbers were due, wherever they are
+SOME = 0.125  # of the failing cases: on fewer, other rules agree with what was done by chance
 PARTS = 3  # rules that explain some of the cases, to which a second one is added
+
+MOST_CUT = 9  # keys that are cut in two or three parts in every way
+FEWEST_CUT = 2  # cases of so few keys that a rule for parts must explain
 
 Judged = Callable[[Asked], Array]  # which entries of a case's answer count
 
@@ -63,11 +72,15 @@ def loosely(asked: Asked) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """A set of mistakes with the number in it, and how sure that number is."""
+    """A set of mistakes with the number in it, and how sure that number is.
+
+    in_parts  the keys are worked in parts, cut in a way that nobody knows
+    """
 
     hypothesis: Hypothesis
     theta: float | None = None
     theta_error: float = 0.0
+    in_parts: bool = False
 
     def __add__(self, mistake: Mistake) -> Rule:
         return replace(self, hypothesis=(*self.hypothesis, mistake))
@@ -112,10 +125,7 @@ class Cases:
     failing: Sequence[Asked]
     passing: Sequence[Asked]
     judged: Judged = strictly
-    _told: dict[tuple[int, Hypothesis, float | None], tuple[Array, Array] | None] = field(
-        default_factory=dict
-    )
-    _weighed: list[tuple[float, Asked]] = field(default_factory=list)
+    _told: dict[tuple[object, ...], tuple[Array, Array] | None] = field(default_factory=dict)
 
     def target(self, asked: Asked) -> Target:
         """The answer to be explained, as far as it counts."""
@@ -125,7 +135,8 @@ class Cases:
     def hold(self, rule: Rule, cases: Iterable[Asked] | None = None) -> bool:
         """Whether the rule gives what came back on all of these cases; None: on every one."""
         every = (*self.failing, *self.passing) if cases is None else cases
-        return all(self.holds(rule, asked) for asked in every)
+        small_first = sorted(every, key=lambda asked: math.prod(asked.exact.matrix_shape))
+        return all(self.holds(rule, asked) for asked in small_first)
 
     def holds(self, rule: Rule, asked: Asked) -> bool:
         """Whether the rule gives what came back."""
@@ -138,7 +149,7 @@ class Cases:
 
     def told(self, rule: Rule, asked: Asked) -> tuple[Array, Array] | None:
         """What the rule gives on this case, and how far honest arithmetic may be off; kept."""
-        key = (id(asked), rule.hypothesis, rule.theta)
+        key = (id(asked), rule.hypothesis, rule.theta, rule.in_parts)
         if key not in self._told:
             self._told[key] = prediction(rule, asked)
         return self._told[key]
@@ -148,33 +159,64 @@ class Cases:
         alone."""
         paths = {each.case.needs for each in self.failing}
         passing = [each for each in self.passing if each.case.needs in paths]
-        return Cases(self.failing, passing, self.judged, self._told, self._weighed)
+        return Cases(self.failing, passing, self.judged, self._told)
 
     def left(self, explained: Sequence[Asked]) -> Cases:
         """The same, with those failing cases that are not explained yet."""
         failing = [each for each in self.failing if each not in explained]
         return Cases(failing, self.passing, self.judged, self._told)
 
+    @cached_property
+    def weighed(self) -> list[tuple[float, Asked]]:
+        """Some of the failing cases with their evidence in bits, those that say enough with few numbers
+        first."""
+        numbers = {asked: asked.values[asked.case.step] for asked in self.failing}
+        small = [each for each, x in numbers.items() if x.size <= SMALL and np.isfinite(x).all()]
+        some = (small or self.failing)[:MOST_TELLING]
+        found = [(bits_of(_numbers_of(self.target(asked))), asked) for asked in some]
+        return sorted(found, key=lambda pair: (-min(pair[0], ENOUGH), numbers[pair[1]].size))
+
     @property
     def telling(self) -> list[Asked]:
-        """The failing cases, those that say most first; those that say enough with few numbers before all."""
-        if not self._weighed:
-            small = [each for each in self.failing if np.isfinite(each.values[each.case.step]).all()]
-            small = [each for each in small if each.values[each.case.step].size <= SMALL] or list(
-                self.failing
-            )
-            for asked in small[:MOST_TELLING]:
-                self._weighed.append((bits_of(self.target(asked)), asked))
-            self._weighed.sort(
-                key=lambda pair: (-min(pair[0], ENOUGH), pair[1].values[pair[1].case.step].size)
-            )
-        weighed = [asked for _, asked in self._weighed]
-        return weighed + [asked for asked in self.failing if asked not in weighed]
+        """The failing cases, those that say most first."""
+        first = [asked for _, asked in self.weighed]
+        return first + [asked for asked in self.failing if asked not in first]
 
     @property
     def bits(self) -> float:
         """The evidence that the failing cases carry together."""
-        return sum(bits for bits, _ in self._weighed if self.telling)
+        return sum(bits for bits, _ in self.weighed) + self._symbol_bits
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether some failing case has numbers throughout."""
+        return any(math.isfinite(asked.error or 0.0) for asked in self.failing)
+
+    @property
+    def _symbol_bits(self) -> float:
+        """What NaN and ∞ say: which rows of which cases they fill. That all is NaN is no news of any rule."""
+        symbols = [rows for rows in map(_symbols, self.failing) if rows.any()]
+        if not symbols:
+            return 0.0
+        where = [min(_ways_bits(rows.size, int(rows.sum())), SYMBOL) for rows in symbols]
+        return SYMBOLS + _ways_bits(len(self.failing) + len(self.passing), len(symbols)) + sum(where)
+
+
+def _numbers_of(target: Target) -> Target:
+    """The answer without what is NaN or ∞ and should be a number."""
+    return replace(target, given=target.given & (np.isfinite(target.values) | ~np.isfinite(target.right)))
+
+
+def _symbols(asked: Asked) -> Array:
+    """Which rows hold NaN or ∞ that should be numbers."""
+    assert asked.target is not None
+    odd = ~np.isfinite(asked.target.values) & np.isfinite(asked.target.right) & ~asked.loose
+    return np.asarray(odd.any(axis=-1))
+
+
+def _ways_bits(count: int, some: int) -> float:
+    """log₂ of the ways to choose some of so many."""
+    return math.log2(math.comb(count, some))
 
 
 # --- what a rule gives ------------------------------------------------------------------------------
@@ -188,6 +230,8 @@ def prediction(rule: Rule, asked: Asked) -> tuple[Array, Array] | None:
     """
     target = asked.target
     assert target is not None
+    if rule.in_parts:
+        return _cut_somehow(rule, asked, target)
     made = tuple(m for m in joined(asked.meant, rule.hypothesis) if can_be_made(asked.exact, m))
     if not made:
         return target.right, target.tolerance
@@ -217,6 +261,28 @@ def _prediction(rule: Rule, asked: Asked, target: Target, made: Hypothesis) -> t
     return values, np.maximum(target.tolerance, tolerance)
 
 
+def _cut_somehow(rule: Rule, asked: Asked, target: Target) -> tuple[Array, Array] | None:
+    """What the rule gives with the keys cut in the way that fits; of more keys than can be tried, what
+    came back."""
+    if asked.exact.Tk > MOST_CUT:
+        return target.values, target.tolerance
+    for problem in cut_in_parts(asked.exact):
+        if all(can_be_made(problem, mistake) for mistake in rule.hypothesis):
+            values = _shaped(run_wrong(problem, rule.hypothesis), target)
+            if values is not None and target.matches(values, target.tolerance):
+                return values, target.tolerance
+    return None
+
+
+@remembered()
+def cut_in_parts(problem: Problem) -> tuple[Problem, ...]:
+    """The problem with its keys in two or three parts, in every way."""
+    Tk = problem.Tk
+    places = [places for count in (1, 2) for places in combinations(range(1, Tk), count)]
+    cuts = [np.diff((0, *each, Tk)).tolist() for each in places]
+    return tuple(altered(problem, chunks=parts) for parts in cuts) if problem.chunks is None else ()
+
+
 def joined(meant: Hypothesis, hypothesis: Hypothesis) -> Hypothesis:
     """What is meant here, but for the steps in which the hypothesis has something else."""
     touched = sum(mistake.touches for mistake in hypothesis)
@@ -241,7 +307,8 @@ def _noise(asked: Asked, fields: dict[str, Array], values: Array) -> float:
     if asked.case.step in OUTPUTS and "value_repeated" in fields:
         sizes.append(largest(fields["value_repeated"]))
     scaled = largest(fields["scaled"]) if "scaled" in fields else 0.0
-    return rounding_noise(asked.case.dtype, scaled, max(sizes))
+    room = ROOM if asked.case.dtype == "float64" else 1.0
+    return room * rounding_noise(asked.case.dtype, scaled, max(sizes))
 
 
 # --- the search -------------------------------------------------------------------------------------
@@ -254,7 +321,7 @@ def explain(cases: Cases, known: Sequence[Rule] = (), pairs: bool = True) -> tup
     One mistake; and where the evidence names it, one with a number, dropout, one more than is known, two.
     """
     found = _singles(cases, Rule(RIGHT))
-    if found:
+    if found and (cases.is_finite or max(group.bits for group in found) >= TOLD):
         return found
     ways: list[Callable[[], tuple[Group, ...]]] = [
         lambda: _numbers(cases, Rule(RIGHT)),
@@ -296,6 +363,7 @@ def _near(cases: Cases, asked: Asked, base: Rule) -> Iterator[Rule]:
     except (ValueError, IndexError):  # shapes that do not go together: one by one, then
         worked = None
     if worked is None:
+        others = others if math.prod(asked.exact.matrix_shape) <= SMALL else ()
         yield from (rule for rule in map(base.__add__, others) if cases.holds(rule, asked))
         return
     last = {hypothesis: hypothesis[-1] for hypothesis in worked.hypotheses if hypothesis}
@@ -331,15 +399,17 @@ def _numbers(cases: Cases, base: Rule) -> tuple[Group, ...]:
         return ()
     there = families(first.exact, first.case.step)
     rules = [m for m in there if not m.narrow and compatible((*base.hypothesis, m))]
-    found = []
-    for family in rules:
-        here = tuple(m for m in base.hypothesis if can_be_made(first.exact, m))
-        for _, solution in solve(cases.target(first), (beside(here, family),)):
-            rule = Rule(
-                (*base.hypothesis, family), plain_number(solution.theta, solution.error), solution.error
-            )
-            found += [rule] if cases.hold(rule) else []
+    found = [rule for rule in _solved(cases, first, base, rules) if cases.hold(rule)]
     return grouped(cases, found, len(rules) * MOST_TELLING)
+
+
+def _solved(cases: Cases, asked: Asked, base: Rule, rules: Sequence[Mistake]) -> Iterator[Rule]:
+    """The rules with the number that gives what came back on this case, beside the base."""
+    here = tuple(m for m in base.hypothesis if can_be_made(asked.exact, m))
+    for family in rules:
+        for _, found in solve(cases.target(asked), (beside(here, family),)):
+            number = plain_number(found.theta, found.error)
+            yield Rule((*base.hypothesis, family), number, found.error)
 
 
 def beside(hypothesis: Hypothesis, family: Mistake) -> Mistake:
@@ -373,11 +443,13 @@ def _dropped(cases: Cases) -> tuple[Group, ...]:
     return (Group((Rule(first.readings[0], first.theta),), sum(each[0].bits for each in found)),)
 
 
-def _parts(cases: Cases, base: Rule = Rule(RIGHT)) -> list[Rule]:
-    """Mistakes that explain some of the failing cases and spoil no right one, those first that explain
-    most."""
+def _parts(cases: Cases, base: Rule = Rule(RIGHT), most: int = PARTS) -> list[Rule]:
+    """Mistakes that explain some of the failing cases and spoil no right one, those first that explain most.
+
+    most  of the cases that say most, on which they are looked for
+    """
     rules: list[Rule] = []
-    for asked in cases.telling[:PARTS]:
+    for asked in cases.telling[:most]:
         if any(cases.holds(rule, asked) for rule in rules):
             continue
         near = (rule for rule in _near(cases, asked, base) if cases.holds(rule, asked))
@@ -385,24 +457,65 @@ def _parts(cases: Cases, base: Rule = Rule(RIGHT)) -> list[Rule]:
     return sorted(rules, key=lambda rule: -len(cases.explained(rule)))
 
 
+def explain_in_parts(cases: Cases) -> Found | None:
+    """A mistake in putting parts of the keys together, as flash and split-key kernels do.
+
+    Where few keys are, every way to cut them is tried; the others are taken along.
+    """
+    small = [asked for asked in cases.telling if 1 < asked.exact.Tk <= MOST_CUT and not asked.meant]
+    if len(small) < FEWEST_CUT:
+        return None
+    first, tried = small[0], 0
+    found: dict[Hypothesis, None] = {}
+    for problem in cut_in_parts(first.exact):
+        plain = applicable(first.exact, first.case.step)
+        sets = tuple((m,) for m in applicable(problem, first.case.step) if m not in plain)
+        target = replace(cases.target(first), problem=problem)
+        worked = consequences_of(problem, first.case.step, (RIGHT, *sets))
+        found |= dict.fromkeys(worked.hypotheses[index] for index in _nearest(target, worked))
+        tried += len(sets)
+    rules = [Rule(hypothesis, in_parts=True) for hypothesis in found]
+    best = max(rules, key=lambda rule: len(cases.explained(rule)), default=None)
+    if best is None or sum(cases.holds(best, asked) for asked in small) < FEWEST_CUT:
+        return None
+    explained = cases.explained(best)
+    mine = Cases(explained, [], cases.judged, cases._told)
+    groups = grouped(mine, [rule for rule in rules if mine.hold(rule)], tried)
+    named = tuple(group for group in groups if group.is_named)
+    return Found(named, tuple(explained)) if named else None
+
+
 def explain_most(cases: Cases, known: Sequence[Rule] = ()) -> Found | None:
     """The rules that explain most of the cases, where none explains all: a function may have several faults.
 
-    Half of the cases at least, or a few that leave no doubt; and every right one stays right.
+    Half of the cases, all those that are finite, or fewer with numbers that leave no doubt; and every right
+    one stays right.
     """
-    candidates = [rule for base in (Rule(RIGHT), *known) for rule in _parts(cases, base)]
+    bases = (Rule(RIGHT), *known)
+    candidates = [rule for base in bases for rule in _parts(cases, base, 2 * PARTS)] or _some_numbers(cases)
     best = max(candidates, key=lambda rule: len(cases.explained(rule)), default=None)
     if best is None:
         return None
     explained = cases.explained(best)
-    if len(explained) < max(len(cases.failing) / 2, 1) and len(explained) < PARTS:
-        return None
+    finite = [asked for asked in cases.failing if math.isfinite(asked.error or 0.0)]
     mine = Cases(explained, cases.passing, cases.judged, cases._told)
-    groups = grouped(
-        mine, [rule for rule in candidates if mine.hold(rule)], len(_beside(explained[0], Rule(RIGHT)))
-    )
+    are_few = len(explained) < min(len(cases.failing) / 2, len(finite), PARTS)
+    if are_few and (mine.bits < ENOUGH or len(explained) < SOME * len(cases.failing)):
+        return None
+    held = [rule for rule in candidates if mine.hold(rule)]
+    groups = grouped(mine, held, len(_beside(explained[0], Rule(RIGHT))))
     named = tuple(group for group in groups if group.is_named)
     return Found(named, tuple(explained)) if named else None
+
+
+def _some_numbers(cases: Cases) -> list[Rule]:
+    """Rules with a number that explain some of the failing cases and spoil no right one."""
+    found: list[Rule] = []
+    for asked in cases.telling[:PARTS]:
+        rules = [m for m in families(asked.exact, asked.case.step) if not m.narrow]
+        solved = _solved(cases, asked, Rule(RIGHT), rules)
+        found += [rule for rule in solved if cases.holds(rule, asked) and cases.hold(rule, cases.passing)]
+    return found
 
 
 def _pairs(cases: Cases) -> tuple[Group, ...]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from ..diagnosis.plan import Hypothesis, compatible
 from ..diagnosis.wording import describe
-from .arithmetic import is_a_little, recognised
+from .arithmetic import in_its_own, is_a_little, overflowing, recognised
 from .comparing import Asked
-from .explaining import Cases, Found, Group, Rule, explain, explain_most
+from .explaining import Cases, Found, Group, Rule, explain, explain_in_parts, explain_most
 from .features import Feature
 from .report import Arithmetic, CaseReport, Explanation, FeatureReport, worst_of
 from .stated import Stated
@@ -42,11 +42,13 @@ class Known:
     """What was found in the features before, to be tried first on the next one.
 
     found  feature -> what explains its cases; searched: for how many features pairs were looked for
+    arithmetic  in fewer bits, the first that was recognised
     """
 
     stated: Stated
     found: dict[str, list[Found]] = field(default_factory=dict)
     searched: int = 0
+    arithmetic: Arithmetic | None = None
 
     @property
     def firsts(self) -> list[Rule]:
@@ -181,7 +183,8 @@ def _failed(feature: Feature, reports: tuple[CaseReport, ...], cases: Cases, kno
     if found:
         known.found[feature.id] = found
     verdicts = [_verdict_of(one, known.stated, before) for one in found]
-    verdicts += ["rounding"] if arithmetic is not None else []
+    if arithmetic is not None:
+        verdicts.append("wrong" if arithmetic.overflows else "rounding")
     verdicts += [_origin_verdict(known, origin)] if origin else []
     if left.failing:
         a_little = not verdicts and is_a_little(left)
@@ -217,10 +220,9 @@ def _found(
         rules = [*known.rules(), *(one.first for one in found)]
         one = _all(cases, rules) or _all(cases.on_their_paths(), rules)
         if one is None and arithmetic is None:
-            finite = [each for each in cases.failing if math.isfinite(each.error or 0.0)]
-            arithmetic = recognised(Cases(finite, cases.passing)) if finite else None
+            arithmetic, explained = _arithmetic(cases, known)
             if arithmetic is not None:
-                cases = cases.left(finite)
+                cases = cases.left(explained)
                 continue
         one = one or _with_effort(cases, known, rules)
         if one is None:
@@ -228,6 +230,27 @@ def _found(
         found.append(one)
         cases = cases.left(one.cases)
     return found, arithmetic, cases
+
+
+def _arithmetic(cases: Cases, known: Known) -> tuple[Arithmetic | None, list[Asked]]:
+    """The arithmetic in fewer bits that explains what is finite, and all that it explains: what overflows in
+    it, too."""
+    finite = [each for each in cases.failing if math.isfinite(each.error or 0.0)]
+    own, mine = in_its_own(finite)
+    others = [each for each in finite if each not in mine]
+    found = recognised(Cases(others, cases.passing), known.arithmetic) if others else None
+    if not finite:
+        found = known.arithmetic
+    if found is None:
+        return own, mine
+    known.arithmetic = known.arithmetic or found
+    over = overflowing(found, cases.failing)
+    explained = [*finite, *over]
+    return (
+        (replace(found, overflows=tuple(each.case.id for each in over)), explained)
+        if explained
+        else (None, [])
+    )
 
 
 def _all(cases: Cases, rules: Sequence[Rule]) -> Found | None:
@@ -241,7 +264,8 @@ def _with_effort(cases: Cases, known: Known, rules: Sequence[Rule]) -> Found | N
     groups = explain(cases, rules) if known.searched <= MOST_PAIRS else ()
     if groups:
         return Found(groups, tuple(cases.failing))
-    return explain_most(cases, rules) or explain_most(cases.on_their_paths(), rules)
+    alone = cases.on_their_paths()
+    return explain_most(cases, rules) or explain_most(alone, rules) or explain_in_parts(alone)
 
 
 def _as(reports: tuple[CaseReport, ...], verdict: str) -> tuple[CaseReport, ...]:
@@ -276,27 +300,31 @@ def is_off(asked: Asked, step: str) -> bool:
 # --- in words ---------------------------------------------------------------------------------------
 
 
-def explanations(found: Sequence[Found], before: Hypothesis, stated: Stated) -> tuple[Explanation, ...]:
+def explanations(
+    found: Sequence[Found], before: Hypothesis, stated: Stated, verdict: str
+) -> tuple[Explanation, ...]:
     """What was found, as it is reported; before: the mistakes that were found elsewhere."""
     groups = ((group, one) for one in found for group in sorted(one.groups, key=lambda each: -each.bits))
-    return tuple(_explanation(group, one.cases, before, stated) for group, one in groups)
+    return tuple(_explanation(group, one.cases, before, stated, verdict) for group, one in groups)
 
 
-def _explanation(group: Group, cases: Sequence[Asked], before: Hypothesis, stated: Stated) -> Explanation:
-    readings = [
-        tuple(m for m in rule.hypothesis if m not in before) or rule.hypothesis for rule in group.rules
-    ]
-    thetas = tuple(rule.theta for rule in group.rules)
-    first = group.rules[0]
-    beside = tuple(m for m in first.hypothesis if m not in readings[0])
+def _explanation(
+    group: Group, cases: Sequence[Asked], before: Hypothesis, stated: Stated, verdict: str
+) -> Explanation:
+    whole = [rule.hypothesis for rule in group.rules]
+    readings = [tuple(m for m in rule if m not in before) or rule for rule in whole]
     is_free = any(_is_free(reading, stated) for reading in readings)
+    if is_free and verdict == "wrong" and not any(_is_free(rule, stated) for rule in whole):
+        readings, is_free = whole, False  # a convention beside what is wrong is no news by itself
+    thetas = tuple(rule.theta for rule in group.rules)
+    beside = tuple(m for m in whole[0] if m not in readings[0])
     return Explanation(
         tuple(dict.fromkeys(readings)),
         thetas,
         group.bits,
         group.is_named,
         is_free,
-        sentence(cases[0], readings[0], first.theta, group.is_named, is_free),
+        sentence(cases[0], readings[0], thetas[0], group.is_named, is_free),
         tuple(asked.case.id for asked in cases),
         beside,
     )
@@ -307,6 +335,7 @@ def sentence(asked: Asked, reading: Hypothesis, theta: float | None, named: bool
     what = describe(asked.exact, reading, theta)
     if convention:
         return f"These are the right numbers under another convention: it {what}. Good systems differ here."
-    mend = " ".join(m.mend for m in reading if not m.convention)
+    own = [m for m in reading if not m.convention] or reading  # a convention that somebody stated, else
+    mend = " ".join(m.mend for m in own)
     how = "these are exactly the numbers that gives" if named else "these are also the numbers that gives"
     return f"It {what}: {how}. {mend}".rstrip()

@@ -191,7 +191,7 @@ def _as_numbers(masking: _Masking, kept: Meaning) -> tuple[bool, bool]:
     as_numbers = masking.weights(replace(kept.way, means="add", kind="float"), bias=numbers.astype(float))
     if as_bool is None or as_numbers is None:
         return False, False
-    hides = np.abs(as_bool[..., ~masking.keep]).max() < GONE
+    hides = any(np.abs(as_bool[..., keys]).max() < GONE for keys in (masking.keep, ~masking.keep))
     return bool(np.allclose(as_bool, as_numbers, atol=GONE)), bool(hides)
 
 

@@ -158,6 +158,11 @@ def biased(*axes: str) -> Adding:
     return add
 
 
+def biased_everywhere(dice: Dice, fields: Fields) -> Fields:
+    """A float mask of numbers alone, as biases by position are: no key is hidden."""
+    return {"mask": [dice.uniform(dice.B, dice.H, dice.Tq, dice.Tk)]}
+
+
 def biased_low(dice: Dice, fields: Fields) -> Fields:
     """A float mask of 0 and −30000, as many write −∞."""
     return {"mask": [dice.held(np.where(dice.keep("B", "Tq", "Tk"), 0.0, -30_000.0))]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..errors import CannotRunError
@@ -15,15 +16,26 @@ from .ways import Argument
 
 STARS = ("*args", "**kwargs")
 THREE = ("query", "key", "value")
+NAMINGS = (THREE, ("q", "k", "v"), ("Q", "K", "V"), ("queries", "keys", "values"))  # keywords that are tried
 
 
-def arguments_of(signature: Signature, stated: Stated) -> tuple[Argument, ...]:
-    """The parameters with what each is for."""
+def takes_keywords_only(signature: Signature) -> bool:
+    """Whether it takes keywords of any name, and nothing else."""
+    return bool(signature.parameters) and all(each.kind == "**kwargs" for each in signature.parameters or ())
+
+
+def arguments_of(signature: Signature, stated: Stated, names: Sequence[str] = THREE) -> tuple[Argument, ...]:
+    """The parameters with what each is for.
+
+    names  of query, key and value, where it takes keywords of any name
+    """
     parameters = signature.parameters
     if parameters is None or all(each.kind in STARS for each in parameters):
-        only_keywords = bool(parameters) and all(each.kind == "**kwargs" for each in parameters or ())
-        kind, how = ("keyword" if only_keywords else "positional"), ("stated" if stated.takes else "position")
-        found = [Argument(Parameter(role, kind), role, how) for role in stated.takes or THREE]
+        kind = "keyword" if takes_keywords_only(signature) else "positional"
+        how = "stated" if stated.takes else "name" if kind == "keyword" else "position"
+        roles = stated.takes or THREE
+        called = names if kind == "keyword" and not stated.takes else roles
+        found = [Argument(Parameter(name, kind), role, how) for name, role in zip(called, roles, strict=True)]
     else:
         found = [_argument(parameter, stated) for parameter in parameters]
         found = _by_place(_cache_as_key(found), stated)

@@ -19,6 +19,7 @@ from .ways import Ways
 
 GONE = 1e-6  # a weight below this is none
 MOST_TIMEOUTS = 2
+MOST_CRASHES = 8  # each takes a new process; a kernel may crash on layouts and dtypes that it does not take
 MOST_CALLS = 400  # a function that is recognised takes 15 to 50, one that takes only few sizes 150
 
 
@@ -56,11 +57,12 @@ class Probe:
     subject: Subject
     calls: int = 0
     timeouts: int = 0
+    crashes: int = 0
     said: dict[str, None] = field(default_factory=dict)  # what was said, each once, in order
     order: Array | None = None  # of the columns of weights, where values were found to stand elsewhere
 
     def outcome(self, call: Call) -> Outcome:
-        """What comes of it. Raises CannotRunError where it keeps running out of time."""
+        """What comes of it. Raises CannotRunError where it keeps running out of time, or crashing."""
         if self.calls >= MOST_CALLS:
             raise CannotRunError(f"{MOST_CALLS} calls were tried, and it is still not clear how to call it.")
         outcome = self.subject.call(call)
@@ -70,6 +72,9 @@ class Probe:
         self.timeouts += outcome.end == "timed out"
         if self.timeouts >= MOST_TIMEOUTS:
             raise CannotRunError(f"it ran out of time on small inputs. {outcome.said}")
+        self.crashes += outcome.end == "crashed"
+        if self.crashes >= MOST_CRASHES:
+            raise CannotRunError(f"it keeps crashing on small inputs. {outcome.said}")
         return outcome
 
     def ask(self, ways: Ways, ask: Ask) -> Outcome:

@@ -120,15 +120,17 @@ class Arithmetic:
 
     id    "tf32", "bfloat16", "float16", "float32" or "accumulation"; bits: of its mantissa, stored
     said  for a person: "its products are worked out with 10 bits, as TF32 has"
+    overflows  ids of the cases with finite scores that are NaN or ∞ in it: that is wrong, and no rounding
     """
 
     id: str
     bits: int
     said: str
+    overflows: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return {"id": self.id, "bits": self.bits, "said": self.said}
+        return {"id": self.id, "bits": self.bits, "said": self.said, "overflows": list(self.overflows)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +159,7 @@ class FeatureReport:
     cases         every case asked, in order
     explanations  of what is wrong or another convention; of those with the same cases one holds
     gradients     wrong backward rules that give exactly its gradients
-    arithmetic    for "rounding": which arithmetic was recognised, None for none
+    arithmetic    which arithmetic was recognised, None for none: "rounding", or wrong where it overflows
     broken        laws that do not hold
     first_step    the first wrong step, where the function gives intermediates; "" where nothing can be said
     follows       "basic" where what is wrong in that one is wrong here, too; "" otherwise

@@ -3,10 +3,29 @@ takes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from .comparing import Asked
+from .interface import Interface
 from .sizes import LETTERS, Sizes
+
+# features with a parameter each
+SWITCHES = ("scale", "causal", "offset", "window", "softcap", "alibi", "sink")
+# what a function says that refuses on purpose; anything else that it raises is an accident
+ON_PURPOSE = re.compile(
+    r"NotImplemented|support|implement|not available|require|expect|must|only|cannot|allow|invalid",
+    re.I,
+)
+RAISED = re.compile(r"\w*(?:Error|Exception|Exit)\b")
+
+
+def broke_down(feature: str, interface: Interface) -> bool:
+    """Whether the function has a parameter for the feature, and what it raised with it does not read as a
+    refusal."""
+    reason = interface.supports(feature).reason
+    is_accident = RAISED.match(reason) is not None and not ON_PURPOSE.search(reason)
+    return feature in SWITCHES and interface.ways.has(feature) and is_accident
 
 
 def taken_sizes(asked: Sequence[Asked]) -> Sizes:

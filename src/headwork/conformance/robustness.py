@@ -128,7 +128,7 @@ def _explained(weak: Sequence[Asked], asked: Sequence[Asked], known: Known) -> t
     others = [each for each in asked if each.case.feature in features and each.target is not None]
     cases = Cases(weak, [each for each in others if each not in weak], _loose_where(weak))
     groups = explain(cases, pairs=False)
-    return explanations([Found(groups, tuple(weak))], (), known.stated) if groups else ()
+    return explanations([Found(groups, tuple(weak))], (), known.stated, "right") if groups else ()
 
 
 def _loose_where(weak: Sequence[Asked]) -> Callable[[Asked], Array]:

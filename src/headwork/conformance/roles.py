@@ -41,7 +41,10 @@ NAMES: Mapping[str, str] = {
     "past_value": "past_value v_cache value_cache past_v cache_v",
     "out": "out output o out_tensor output_tensor",
     # what may be seen
-    "mask": "mask attn_mask attention_mask m msk src_mask tgt_mask keep allowed",
+    "mask": (
+        "mask attn_mask attention_mask m msk src_mask tgt_mask keep allowed inverted_mask inverse_mask "
+        "inv_mask drop_mask"
+    ),
     "bias": (
         "bias attn_bias attention_bias ab logit_bias score_bias additive_mask position_bias rel_pos_bias "
         "rel_pos relative_position_bias rpb pos_bias"

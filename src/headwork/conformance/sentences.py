@@ -57,7 +57,9 @@ def _wrong(report: FeatureReport) -> str:
         first = report.gradients[0]
         return f"It {first.title}. {first.why} {first.mend}"
     if report.explanations:
-        return _named(report.explanations) + _rest(report)
+        return _named(report.explanations) + _overflow(report) + _rest(report)
+    if report.arithmetic is not None:
+        return _overflow(report).lstrip() + _rest(report)
     failing = [case for case in report.cases if case.verdict == "wrong"]
     if not failing and report.broken:
         return f"A law is broken: {report.broken[0].said}."
@@ -83,6 +85,16 @@ def _named(found: Sequence[Explanation]) -> str:
         also = f" The same numbers come from {', '.join(others[:MOST_NAMED])}." if others else ""
         said.append(first.sentence + also)
     return " ".join(said)
+
+
+def _overflow(report: FeatureReport) -> str:
+    """What narrow arithmetic makes of scores that it cannot hold, and of all others."""
+    if report.arithmetic is None:
+        return ""
+    ids, said = report.arithmetic.overflows, report.arithmetic.said
+    more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
+    where = f"It overflows to NaN or ∞ where all scores are finite: {', '.join(ids[:MOST_NAMED])}{more}. "
+    return f" {where if ids else ''}{said[:1].upper()}{said[1:]}"
 
 
 def _rest(report: FeatureReport) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -50,15 +51,15 @@ def smallest(
             case = replace(best.case, problem=problem, sizes=sizes_of(problem))
             tried = ask(subject, interface, case, best.layout)
             calls += 1
-            if _is_the_same(tried, groups):
+            if _is_the_same(tried, best, groups):
                 best, again = tried, True
                 break
     return best
 
 
-def _is_the_same(asked: Asked, groups: Sequence[Group]) -> bool:
-    """Whether it is wrong there, and by one of these rules where there are any."""
-    if not asked.is_wrong:
+def _is_the_same(asked: Asked, best: Asked, groups: Sequence[Group]) -> bool:
+    """Whether it is wrong there, with NaN or ∞ where it was so, and by one of the rules if there are any."""
+    if not asked.is_wrong or (best.error == math.inf and asked.error != math.inf):
         return False
     cases = Cases([asked], [])
     return not groups or any(cases.holds(rule, asked) for group in groups for rule in group.rules)

@@ -176,8 +176,13 @@ def headwork(context: click.Context) -> int:
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @progress_file
 @own_course
+@json
 def open_workbook(
-    port: int = 0, host: str = "127.0.0.1", no_browser: bool = False, progress: Path | None = None
+    port: int = 0,
+    host: str = "127.0.0.1",
+    no_browser: bool = False,
+    progress: Path | None = None,
+    json: bool = False,
 ) -> int:
     """Open the workbook in the browser.
 
@@ -185,7 +190,7 @@ def open_workbook(
     """
     from .web.serving import run_open
 
-    return run_open(host=host, port=port, browser=not no_browser, progress=progress)
+    return run_open(host=host, port=port, browser=not no_browser, progress=progress, json=json)
 
 
 @headwork.command()
@@ -249,6 +254,9 @@ def hint(exercise: str, progress: Path | None, json: bool, plain: bool) -> int:
     help="What a mistake such as scale-missing makes of these numbers, beside the right ones.",
 )
 @own_course
+@click.option("--plot", metavar="FILE", help="Draw a picture into FILE.svg or FILE.png.")
+@click.option("--picture", metavar="NAME", help="Which: weights, hill, variance, saturation or cost.")
+@click.option("--dark", is_flag=True, help="Draw it light on dark.")
 @json
 @plain
 def show(
@@ -259,10 +267,13 @@ def show(
     head: int | None,
     batch: tuple[int, ...] | None,
     mistake: str | None,
+    plot: str | None,
+    picture: str | None,
+    dark: bool,
     json: bool,
     plain: bool,
 ) -> int:
-    """Work a problem out in full, step by step.
+    """Work a problem out in full, step by step; or draw it.
 
     PROBLEM is an exercise id, a .json, .npz or .safetensors file, or - for JSON on standard input.
     """
@@ -270,6 +281,19 @@ def show(
     from .show import run_show
 
     choice = Choice(head - 1 if head else None, batch)
+    if plot or picture or dark:
+        from .plot_verb import run_plot
+
+        return run_plot(
+            problem,
+            plot or "",
+            picture=picture,
+            dark=dark,
+            digits=digits,
+            choice=choice,
+            json=json,
+            plain=plain,
+        )
     return run_show(
         problem,
         steps=steps,

@@ -29,8 +29,8 @@ NAMES = {
     "numpy": "NumPy, in blocks",
 }
 COMPILE = (
-    "attention works, and slower. For the compiled kernel, install a C++17 compiler (Debian: apt install g++) "
-    "and install Headwork again from its source."
+    "attention works, and slower. For the compiled kernel, install a C++17 compiler (Debian: apt install "
+    "g++) and install Headwork again from its source."
 )
 SIZES = (2, 5, 4)  # heads, tokens and width of the numbers that the engine is tried on
 

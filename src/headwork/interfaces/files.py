@@ -41,7 +41,18 @@ def read_problem(text: str) -> Problem:
     """
     if not (is_json(text) or names_file(text) or os.sep in text):
         return _exercise(text)
-    name, content = shown(text), _content(text)
+    return _problem(_content(text), shown(text))
+
+
+def problem_in(raw: bytes, name: str) -> Problem:
+    """The problem that the bytes of a file say: JSON, .npz or .safetensors.
+
+    Raises FileError, TooLargeError, ProblemError (naming the file).
+    """
+    return _problem(_parsed(raw, name, Path(name).suffix.lower()), name)
+
+
+def _problem(content: Any, name: str) -> Problem:
     if isinstance(content, dict) and any(isinstance(value, np.ndarray) for value in content.values()):
         content = _record(content, name)
     if isinstance(content, np.ndarray):
@@ -91,7 +102,7 @@ def shown(path: str) -> str:
 
 
 def _exercise(text: str) -> Problem:
-    from ..workbook.course import problem_of
+    from ..workbook.finding import problem_of
 
     try:
         return problem_of(text)
@@ -107,7 +118,10 @@ def _content(path: str, is_answer: bool = False) -> Any:
     if is_json(path):
         return parse_json(path, shown(path))
     name, suffix = shown(path), Path(path).suffix.lower()
-    raw = _bytes(path, name)
+    return _parsed(_bytes(path, name), name, suffix, is_answer)
+
+
+def _parsed(raw: bytes, name: str, suffix: str, is_answer: bool = False) -> Any:
     if raw.startswith(NPY_MAGIC):
         return read_npy(raw, name)
     if raw.startswith(ZIP_MAGIC):

@@ -15,6 +15,7 @@ from ..mistakes.mistake import Mistake
 from ..workbook.transfer import write_whole
 from .blind_text import where
 from .files import read_problem
+from .fresh_exercise_text import is_drawn_exercise, run_fresh_exercise
 from .input_text import input_lines
 from .json_text import json_text
 from .text import spelled, width_of_page, wrapped
@@ -39,6 +40,8 @@ def run_fresh(
 ) -> int:
     """Print fresh numbers and what they prove; the exit status. Raises HeadworkError."""
     wanted = _wanted(separate)
+    if not (wanted or sizes or step or digits is not None) and is_drawn_exercise(problem_text):
+        return run_fresh_exercise(problem_text, seed, output, json, plain)
     problem = read_problem(problem_text)
     digits = usual_digits([problem]) if digits is None else digits
     fresh = fresh_problem(problem, seed, wanted, read_sizes(sizes), step, digits)

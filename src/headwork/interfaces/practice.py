@@ -11,11 +11,13 @@ from pathlib import Path
 
 from ..errors import FileError, HeadworkError
 from ..workbook.contents import listed
-from ..workbook.course import exercises, find_exercise
+from ..workbook.course import exercises
 from ..workbook.events import Event, Said
+from ..workbook.finding import find_exercise
 from ..workbook.hinting import next_hint
 from ..workbook.keeping import Kept, open_progress
 from ..workbook.standing import first_open, resume, standing
+from ..workbook.stubs import code_folder
 from ..workbook.transfer import from_json, to_json, write_whole
 from .guard import INTERRUPTED
 from .json_text import json_text, plain_data
@@ -38,7 +40,7 @@ def run_practice(exercise: str | None, *, progress: Path | None, plain: bool, js
     _forgive_bytes()
     chosen = find_exercise(exercise) if exercise else None
     with open_progress(progress, create=True) as kept:
-        session = Session(kept.progress)
+        session = Session(kept.progress, code_folder())
         page = _Lines() if json else Page(plain)
         try:
             _show(page, _warned(kept, session.begin(chosen)))
@@ -81,7 +83,7 @@ def run_hint(exercise: str, *, progress: Path | None, plain: bool, json: bool) -
         if json:
             print(json_text({"exercise": chosen.id, "question": question.id, **hint.to_dict()}))
         else:
-            title = f"{chosen.number}. {chosen.title}, question {at + 1} of {len(chosen.questions)}"
+            title = f"{chosen.heading}, question {at + 1} of {len(chosen.questions)}"
             where = Said("place", question.prompt, title)
             _show(Page(plain), _warned(kept, [where, hint]))
     return 0
@@ -144,7 +146,7 @@ def _read(prompt: str, page: Page | _Lines) -> str | None:
     if typed_here:
         _edit_lines()
     try:
-        line = input("" if isinstance(page, _Lines) else prompt)
+        line = input(page.prompt(prompt) if isinstance(page, Page) else "")
     except EOFError:
         if isinstance(page, Page):
             page.line()
@@ -186,8 +188,7 @@ def _summary(kept: Kept, json: bool) -> int:
     print(f"Exercises done: {done} of {len(stands)}. Acts kept: {len(acts)}.")
     if place:
         exercise, at = place
-        title = f"{exercise.number}. {exercise.title}"
-        print(f"Next: {title}, question {at + 1} of {len(exercise.questions)}.")
+        print(f"Next: {exercise.heading}, question {at + 1} of {len(exercise.questions)}.")
     return 0
 
 

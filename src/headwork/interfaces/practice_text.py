@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from ..workbook.choosing import chosen_options, letter_of
 from ..workbook.course import Later
-from ..workbook.events import Asked, Card, Event, Explained, Listed, Marked, Opened, Said
+from ..workbook.events import Asked, Card, Coded, Event, Explained, Listed, Marked, Opened, Said
 from ..workbook.exercises import Exercise
-from ..workbook.standing import Standing
+from ..workbook.questions import ChoiceQuestion
+from ..workbook.standing import GUESSED, Standing
 from .text import NO_BREAK, bold, kept_together, spelled, width_of_page
 
+if TYPE_CHECKING:  # marking, which a list does without
+    from ..workbook.judging import Judged
+
 WIDEST = 80  # longer lines of prose are harder to read
-LIST_WIDTH = 76  # of a row of the list; where there is less room, it is a sentence
+LIST_WIDTH = 79  # of a row of the list; where there is less room, it is a sentence
 STATE_SIGNS = {"done": "✓", "begun": "◐", "not yet": "○"}
-LATER = "in code, not yet here"
+LATER = "not here yet"
 SAME = "You have given these numbers before. why says what gives them."
-SAME_NUMBER = "You have given this number before. hint goes a step further."
+SAME_ANSWER = "You have given this answer before. hint goes a step further."
 
 
 class Page:
@@ -43,6 +49,8 @@ class Page:
                 self._asked(event)
             case Marked():
                 self._marked(event)
+            case Coded():
+                self._coded(event)
             case Explained():
                 self._explained(event)
             case Listed():
@@ -52,10 +60,15 @@ class Page:
         """One line, as it is."""
         print(spelled(text) if self.plain else text, flush=True)
 
+    def prompt(self, text: str) -> str:
+        """What stands before the cursor."""
+        return spelled(text) if self.plain else text
+
     def heading(self, text: str) -> None:
         """A line above what follows, with room before it."""
         self.line()
-        self.line(text if self.plain else bold(text))
+        for line in textwrap.wrap(text, self.width):
+            self.line(line if self.plain else bold(line))
 
     def prose(self, markdown: str, margin: str = "") -> None:
         """Paragraphs, wrapped; blocks that are indented stay as they are."""
@@ -74,14 +87,15 @@ class Page:
             self.line()
         self.prose(said.text, "  " if said.title else "")
         for line in said.lines:
-            self.line(f"  {line}")
+            for part in [f"  {line}"] if len(line) < self.width - 1 else wrapped(line, self.width, "  "):
+                self.line(part)
 
     def _card(self, card: Card) -> None:
         self.heading(card.of.title)
         self.line()
         self.prose(card.of.opening)
         self.line()
-        self.line(f"    {card.of.formula}")
+        self.prose(card.of.formula, "    ")
         self.heading("Every symbol, once")
         most = max(len(symbol.sign) for symbol in card.of.symbols)
         for symbol in card.of.symbols:
@@ -94,42 +108,82 @@ class Page:
             self.heading(opened.part.title)
             self.line()
             self.prose(opened.part.opening)
-        self.heading(f"{opened.exercise.number}. {opened.exercise.title}")
+        self.heading(opened.exercise.heading)
         self.line()
         self.prose(opened.exercise.opening)
 
     def _asked(self, asked: Asked) -> None:
         from .in_view import in_view  # NumPy, which a list does without
 
-        self.line()
-        for line in in_view(asked.exercise, self.width, self.plain):
+        lines = list(in_view(asked.exercise, self.width, self.plain))
+        if lines or asked.exercise.helpers:
+            self.line()
+        for line in lines:
             self.line(line)
         if asked.exercise.helpers:
             self.prose(f"Given: {asked.exercise.helpers}")
         self.heading(f"Question {asked.at + 1} of {len(asked.exercise.questions)}")
         self.prose(asked.question.prompt)
+        if isinstance(asked.question, ChoiceQuestion):
+            self._options(asked.question)
+
+    def _options(self, question: ChoiceQuestion) -> None:
+        """Numbered and lettered: either can be typed."""
+        for at, option in enumerate(question.options):
+            sign = f"{at + 1} or {letter_of(at)}: " if self.plain else f"  {at + 1} {letter_of(at)})  "
+            lines = textwrap.wrap(option.text, self.width - len(sign)) or [""]
+            self.line(sign + f"\n{' ' * len(sign)}".join(lines))
+        if question.several:
+            self.prose("More than one may hold: type all that do, such as 1 3 or a c.")
+        elif question.guess:
+            self.prose("A guess: nobody marks it.")
 
     def _marked(self, marked: Marked) -> None:
         from ..diagnosis.verdicts import NOT_RIGHT, SHORT
         from .marking_text import LEGEND, SIGNS, render_step
 
         judged = marked.judged
-        if judged.step is None:
+        if isinstance(marked.question, ChoiceQuestion):
+            self._chosen(marked.question, judged)
+        elif judged.step is None:
             text = spelled(judged.typed or "") if self.plain else f"{SIGNS[judged.verdict]} {judged.typed}"
             says = judged.sentence
             short = judged.verdict == SHORT  # whose sentence begins with the verdict itself
             verdict = says[:1].lower() + says[1:] if short else f"{LEGEND[judged.verdict]}. {says}"
-            self.prose(f"{text} {verdict}", "  ")
+            self.prose(f"{text}: {verdict}" if " " in text[2:] else f"{text} {verdict}", "  ")
         else:
             _title, *lines = render_step(marked.exercise.problem, judged.step, self.plain)
             print("\n".join(lines), flush=True)
         if judged.verdict == NOT_RIGHT:
             if marked.again:
-                self.prose(SAME if judged.step else SAME_NUMBER, "  ")
+                self.prose(SAME if judged.step else SAME_ANSWER, "  ")
             elif judged.explanation and judged.explanation.hint:
                 self.prose(judged.explanation.hint, "  ")
             words = "hint, why, show, skip" if judged.step else "hint, show, skip"
             self.prose(f"Try again as often as you like, or: {words}", "  ")
+
+    def _chosen(self, question: ChoiceQuestion, judged: Judged) -> None:
+        """What was chosen, and what it tells."""
+        from ..diagnosis.verdicts import SHORT
+        from .marking_text import LEGEND, SIGNS
+
+        options = chosen_options(question, judged.typed or "")
+        letters = " ".join(letter_of(question.options.index(option)) for option in options)
+        says = judged.sentence
+        if judged.verdict == GUESSED:
+            self.prose(f"{letters} is kept. {says}", "  ")
+            return
+        said = says[:1].lower() + says[1:] if judged.verdict == SHORT else f"{LEGEND[judged.verdict]}. {says}"
+        sign = "" if self.plain else f"{SIGNS[judged.verdict]} "
+        self.prose(f"{sign}{letters}: {said}", "  ")
+
+    def _coded(self, coded: Coded) -> None:
+        from .code_text import code_page
+
+        self.line()
+        for line in code_page(coded.check, self.width, plain=self.plain):
+            print(line, flush=True)
+        self.line()
 
     def _explained(self, explained: Explained) -> None:
         from .explanation_text import explanation_texts
@@ -143,19 +197,24 @@ class Page:
             self.heading(one.title)
             for part in one.parts:
                 self.line()
-                self.line(part.title)
+                self.prose(part.title)
                 for each in one.in_part(part):
                     here = each.id == listed.here
                     row = self._row(each, listed.standings.get(each.id), here)
                     for line in textwrap.wrap(row, self.width, subsequent_indent="    "):
                         self.line(line)
+        if listed.fresh:
+            self.heading("With drawn numbers")
+        for name, stand in listed.fresh.items():
+            self.line(f"{'' if self.plain else '  '}{name}: {state_words(stand, self.plain)}")
 
     def _row(self, each: Exercise | Later, stand: Standing | None, here: bool) -> str:
         state = f"  {LATER}" if stand is None else state_words(stand, self.plain)
         if self.plain or self.width < LIST_WIDTH:
             where = ", you are here" if here else ""
-            return f"{each.number}, {each.id}, {each.title}: {state.strip()}{where}"
-        return f"{'→' if here else ' '}{each.number:>3}  {each.id:<15} {each.title:<28} {state}"
+            number = f"{each.label}, " if each.label else ""
+            return f"{number}{each.id}, {each.title}: {state.strip()}{where}"
+        return f"{'→' if here else ' '}{each.label:>3}  {each.id:<17} {each.title:<28} {state}"
 
 
 def state_words(stand: Standing, plain: bool) -> str:

@@ -25,19 +25,21 @@ def watch_files(
     files: Callable[[], Iterable[Path]],
     act: Callable[[Sequence[Path]], int],
     keys: Keys | None = None,
+    title: Callable[[], str] | None = None,
 ) -> int:
     """Act now, and again whenever one of the files is saved; the last status, once q is pressed.
 
     files  which ones, asked anew each time: what is imported may change with every save
     act    is given the files that changed, none at first or where a key asked for it
     keys   where keys come from, and time passes; the keyboard, if not said
+    title  what is watched, in words; the first file, and how many others, if not said
     """
     with keys or Keys() as pressed:
         changed: Sequence[Path] = ()
         while True:
             before = stamps(files())  # before acting: what is saved meanwhile counts
             status = act(changed)
-            _print_hint(before, pressed.are_there)
+            _print_hint(title() if title else _names(before), pressed.are_there)
             found = _wait(before, files, pressed)
             if found is None:
                 return status
@@ -81,12 +83,16 @@ def _after(keys: Keys, now: Stamps) -> Stamps:
 # --- what is on the screen ------------------------------------------------------------------------
 
 
-def _print_hint(files: Stamps, has_keys: bool) -> None:
+def _names(files: Stamps) -> str:
     first, *others = files or [Path()]
     more = f" and {len(others)} file{'s' if len(others) > 1 else ''} that it imports" if others else ""
+    return f"{first.name}{more}"
+
+
+def _print_hint(title: str, has_keys: bool) -> None:
     keys = "Enter checks again, q ends." if has_keys else "Ctrl-C ends."
     print()
-    print(wrapped(f"Watching {first.name}{more}. {keys}", width_of_page(), "", ""), flush=True)
+    print(wrapped(f"Watching {title}. {keys}", width_of_page(), "", ""), flush=True)
 
 
 def _begin_page(changed: Sequence[Path]) -> None:

@@ -15,11 +15,13 @@ class Table:
 
     Fields
     rows, columns  how many are asked for
+    names          what each row is called; empty: by its number
     texts          the rows that are there: their entries as typed
     """
 
     rows: int
     columns: int
+    names: tuple[str, ...] = ()
     texts: list[tuple[str, ...]] = field(default_factory=list)
 
     def add(self, text: str) -> None:
@@ -38,6 +40,13 @@ class Table:
                 f"I read {_rows(len(rows))}, and {_rows(left)} {_is_or_are(left)} still asked for."
             )
         self.texts.extend(rows)
+
+    @property
+    def next_name(self) -> str:
+        """What the row that comes next is called, and how many there are: "head 1, query 2 (2 of 4)"."""
+        at = len(self.texts)
+        count = f"{at + 1} of {self.rows}"
+        return f"{self.names[at]} ({count})" if self.names else f"row {count}"
 
     @property
     def is_complete(self) -> bool:

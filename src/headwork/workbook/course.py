@@ -2,22 +2,73 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ..errors import UnknownNameError
 from .exercises import Exercise, read_exercise
 from .headers import Header, read_header
 
-if TYPE_CHECKING:
-    from ..problem import Problem
-
-THREE_TOKENS = ("scores", "asymmetry", "scaling", "softmax", "blend", "all-rows", "saturation", "causal")
-MOST_DIGITS = 6  # of the number of an exercise
-SETS = (("three-tokens", THREE_TOKENS),)
+THREE_TOKENS = (
+    "scores",
+    "asymmetry",
+    "scaling",
+    "softmax",
+    "blend",
+    "all-rows",
+    "saturation",
+    "causal",
+    "code-attention",
+    "code-causal",
+)
+LEVELS = (
+    "level-1.1",
+    "level-1.2",
+    "level-1.3",
+    "level-2.1",
+    "level-2.2",
+    "level-2.3",
+    "level-3.1",
+    "level-3.2",
+    "level-4.1",
+    "level-4.2",
+    "level-5.1",
+    "level-5.2",
+    "level-5.3",
+    "self-test",
+)
+CODE = (
+    "code-softmax",
+    "code-masks",
+    "code-heads",
+    "code-grouped",
+    "code-cache",
+    "code-online",
+    "code-backward",
+)
+PRODUCTION = (
+    "projection",
+    "cross-attention",
+    "two-heads",
+    "output-projection",
+    "grouped-heads",
+    "padding-mask",
+    "float-mask",
+    "empty-row",
+    "cache",
+    "sliding-window",
+    "maximum",
+    "online-softmax",
+    "merging",
+    "rope",
+    "alibi",
+    "softcap",
+    "sink",
+    "jacobian",
+    "backward",
+    "cost",
+)
+SETS = (("three-tokens", THREE_TOKENS), ("levels", LEVELS), ("production", PRODUCTION), ("code", CODE))
 
 
 @dataclass(frozen=True)
@@ -60,6 +111,11 @@ class Later:
     title: str
     part: str
 
+    @property
+    def label(self) -> str:
+        """What stands before its title."""
+        return str(self.number)
+
 
 @dataclass(frozen=True)
 class ExerciseSet:
@@ -67,6 +123,7 @@ class ExerciseSet:
 
     Fields
     id, title
+    letter     what stands before the number of one of its exercises when it is typed: p3; "" for nothing
     formula    what the set is about, in one line
     opening    Markdown, before the first exercise; closing: after the last
     symbols    the card: every symbol, before it is used
@@ -76,6 +133,7 @@ class ExerciseSet:
 
     id: str
     title: str
+    letter: str
     formula: str
     opening: str
     closing: str
@@ -98,10 +156,29 @@ class ExerciseSet:
         return tuple(one for one in self.announced if one.part == part.id)
 
 
-@cache
 def course() -> tuple[ExerciseSet, ...]:
-    """Every set of the course, in order; read once."""
+    """Every set of the course, in order; the learner's own at the end where a folder is named. Read once.
+
+    Raises FileError where that folder cannot be read.
+    """
+    from .own import own_folder, state_of
+
+    folder = own_folder()
+    return packaged_course() if folder is None else _with_own(folder, state_of(folder))
+
+
+@cache
+def packaged_course() -> tuple[ExerciseSet, ...]:
+    """The sets that are part of Headwork. Raises nothing."""
     return tuple(_packaged_set(name, exercises) for name, exercises in SETS)
+
+
+@lru_cache(maxsize=4)
+def _with_own(folder: Path, state: object) -> tuple[ExerciseSet, ...]:
+    """`state` of its files is there so that they are read again once they change."""
+    from .own import own_set
+
+    return (*packaged_course(), own_set(folder, packaged_course()))
 
 
 def exercises() -> tuple[Exercise, ...]:
@@ -109,69 +186,16 @@ def exercises() -> tuple[Exercise, ...]:
     return tuple(exercise for one in course() for exercise in one.exercises)
 
 
-def find_exercise(name: str) -> Exercise:
-    """The exercise that a learner means.
-
-    name  an id, a unique beginning of one, or a bare number of the three-token set
-    Special cases: `scores@7` asks for fresh numbers, which are not here yet.
-    Raises UnknownNameError: not here yet, ambiguous, or unknown (with the nearest ids).
-    """
-    plain, at, _seed = name.strip().partition("@")
-    found = _find(plain.lower().lstrip("#"), name.strip())
-    if isinstance(found, Later):
-        raise UnknownNameError(
-            f"exercise {found.number}, {found.id}, is worked in code and is not here yet. "
-            f"Those that are: {_ids()}. headwork list shows them all."
-        )
-    if at:
-        raise UnknownNameError(
-            f"{name.strip()!r} asks for fresh numbers for {found.id}, and those are not here yet. "
-            f"headwork practice {found.id} has the first numbers."
-        )
-    return found
-
-
-def problem_of(name: str) -> Problem:
-    """The problem of the exercise that a learner means; see `find_exercise`."""
-    return find_exercise(name).problem
-
-
 def set_of(exercise: Exercise) -> ExerciseSet:
-    """The set that an exercise belongs to."""
-    return next(one for one in course() if exercise in one.exercises)
+    """The set that an exercise belongs to, with its own numbers or drawn ones."""
+    name = exercise.drawn_from or exercise.id
+    return next(one for one in course() if name in (each.id for each in one.exercises))
 
 
-def _find(plain: str, asked: str) -> Exercise | Later:
-    known = {one.id: one for each in course() for one in each.announced}
-    if plain in known:
-        return known[plain]
-    if plain.isdecimal() and len(plain) <= MOST_DIGITS:
-        return _numbered(int(plain))
-    begins = [name for name in known if plain and name.startswith(plain)]
-    if len(begins) == 1:
-        return known[begins[0]]
-    if begins:
-        raise UnknownNameError(
-            f"{asked!r} could be {' or '.join(begins)}; type a letter more of the one you mean."
-        )
-    near = difflib.get_close_matches(plain, known, n=3, cutoff=0.5)
-    nearest = f"The nearest: {', '.join(near)}." if near else f"The exercises are: {_ids()}."
-    raise UnknownNameError(f"there is no exercise {asked[:60]!r}. {nearest} headwork list shows them all.")
-
-
-def _numbered(number: int) -> Exercise | Later:
-    first = course()[0]
-    for one in first.announced:
-        if one.number == number:
-            return one
-    raise UnknownNameError(
-        f"there is no exercise {number}: {first.title.lower()} has exercises 1 to {len(first.announced)}. "
-        "headwork list shows them all."
-    )
-
-
-def _ids() -> str:
-    return ", ".join(exercise.id for exercise in exercises())
+def place_of(exercise: Exercise) -> int:
+    """The place of an exercise in the course, from 0; with drawn numbers it has the place of its own."""
+    names = [each.id for each in exercises()]
+    return names.index(exercise.drawn_from or exercise.id)
 
 
 # --- reading a set --------------------------------------------------------------------------------
@@ -207,6 +231,7 @@ def _set(table: Header, opening: str, made: tuple[Exercise, ...]) -> ExerciseSet
     return ExerciseSet(
         id=table.text("id"),
         title=table.text("title"),
+        letter=table.text("letter", ""),
         formula=table.text("formula"),
         opening=opening,
         closing=table.text("closing"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .course import ExerciseSet, Part
@@ -12,6 +12,7 @@ from .standing import Standing
 
 if TYPE_CHECKING:  # marking, which the course can be listed without
     from ..diagnosis.diagnosing import Diagnosis
+    from .coding import CodeCheck
     from .judging import Judged
 
 
@@ -124,6 +125,25 @@ class Marked:
 
 
 @dataclass(frozen=True)
+class Coded:
+    """The learner's file was checked.
+
+    Fields
+    exercise, question  that were answered with it
+    check               what came of it
+    """
+
+    exercise: Exercise
+    question: Question
+    check: CodeCheck
+
+    def to_dict(self) -> dict[str, Any]:
+        """The check as data."""
+        names = {"exercise": self.exercise.id, "question": self.question.id}
+        return {"event": "code", **names, **self.check.to_dict()}
+
+
+@dataclass(frozen=True)
 class Explained:
     """What is behind an answer that is not right, told in full.
 
@@ -150,21 +170,29 @@ class Listed:
     sets       of the course
     standings  by id of the exercise
     here       the id of the exercise that the learner is at, or ""
+    fresh      of exercises with drawn numbers, by id such as scores@7
     """
 
     sets: tuple[ExerciseSet, ...]
     standings: dict[str, Standing]
     here: str = ""
+    fresh: dict[str, Standing] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """One record for each exercise, those that are not here yet too."""
-        return {"event": "list", "here": self.here or None, "sets": [self._set(one) for one in self.sets]}
+        fresh = [
+            {"id": name, "state": stand.state, "done": len(stand.done), "questions": stand.asked}
+            for name, stand in self.fresh.items()
+        ]
+        sets = [self._set(one) for one in self.sets]
+        return {"event": "list", "here": self.here or None, "sets": sets, "fresh": fresh}
 
     def _set(self, one: ExerciseSet) -> dict[str, Any]:
         rows = [
             {
                 "id": each.id,
                 "number": each.number,
+                "label": each.label,
                 "title": each.title,
                 "part": each.part,
                 "state": self.standings[each.id].state,
@@ -187,4 +215,4 @@ class Listed:
         return {"id": one.id, "title": one.title, "exercises": rows + later}
 
 
-Event = Said | Card | Opened | Asked | Marked | Explained | Listed
+Event = Said | Card | Opened | Asked | Marked | Coded | Explained | Listed

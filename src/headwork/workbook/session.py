@@ -6,21 +6,34 @@ Everything that the learner does is kept before the event that answers it is han
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from ..diagnosis.verdicts import NOT_RIGHT
 from ..errors import AnswerError
+from .answering import answers_to, earlier_answers, keep_answer
 from .answers import Table
+from .choosing import read_choice
 from .contents import listed
-from .course import exercises, set_of
-from .endings import course_ended, exercise_closed
-from .events import Asked, Card, Event, Explained, Marked, Opened, Said
+from .course import exercises, place_of, set_of
+from .designing import design_rows, without_names
+from .endings import course_ended, exercise_closed, fresh_offer
+from .events import Asked, Card, Event, Explained, Opened, Said
 from .exercises import Exercise
 from .hinting import next_hint
-from .judging import Judged, judge_number, judge_step, same_numbers
+from .in_code import code_checked, code_solution, code_told
+from .judging import judge
 from .progress import Act, Progress
-from .questions import ExplainQuestion, NumberQuestion, Question, StepQuestion
-from .solutions import asked_rows, solution
-from .standing import first_open, point_text, resume
+from .questions import (
+    ChoiceQuestion,
+    CodeQuestion,
+    DesignQuestion,
+    ExplainQuestion,
+    Question,
+    StepQuestion,
+)
+from .rows import columns_of, row_places, row_title
+from .solutions import solution
+from .standing import first_open, is_done, point_text, resume
 from .words import ALSO, HOW, OR_A_WORD, WORDS, expected, help_lines
 
 COMPARED = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "p": "partly", "partly": "partly"}
@@ -38,13 +51,14 @@ class Session:
     finished  whether there is nothing more to say
     """
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, folder: Path | None = None) -> None:
         self.progress = progress
+        self._folder = folder  # of the learner's code; None where no files are written
         self.finished = False
         self._exercise: Exercise = exercises()[0]
         self._at = 0
         self._again = False  # working through an exercise that is done already: every question in turn
-        self._table: Table | None = None  # the answer to a step question, as far as it is typed
+        self._table: Table | None = None  # an answer of several numbers, as far as it is typed
         self._written: list[str] = []  # the explanation, as far as it is typed
         self._point: int | None = None  # the point of ours that is being compared
 
@@ -60,8 +74,8 @@ class Session:
         """What stands before the cursor."""
         if self._point is not None:
             return "y, n or partly: "
-        if self._table and self._table.texts:
-            return f"row {len(self._table.texts) + 1} of {self._table.rows}: "
+        if self._table and (self._table.texts or self._table.names):
+            return f"{self._table.next_name}: "
         return "> "
 
     def begin(self, exercise: Exercise | None) -> Iterator[Event]:
@@ -79,9 +93,6 @@ class Session:
         else:
             place = first_open(exercise, acts)
             self._exercise, self._at, self._again = exercise, place or 0, place is None
-        if not acts:
-            yield Card(set_of(self._exercise))
-            yield Said("note", HOW, "How to answer")
         yield from self._open()
 
     def receive(self, text: str) -> Iterator[Event]:
@@ -115,67 +126,69 @@ class Session:
             yield from self._compare(line)
         elif isinstance(self.question, ExplainQuestion):
             yield from self._write(line)
+        elif isinstance(self.question, CodeQuestion):
+            yield from self._look_at_code(self.question)
         elif not line:
             yield Said("note", f"{self._expected} {OR_A_WORD}")
         else:
             yield from self._answer(line)
 
     def _answer(self, line: str) -> Iterator[Event]:
-        question = self.question
         try:
-            if isinstance(question, StepQuestion):
-                if self._table is None:
-                    self._table = self._empty_table(question)
-                self._table.add(line)
-                if not self._table.is_complete:
-                    return
-                answer = self._table.text
-                self._table = self._empty_table(question)
-            else:
-                answer = line
-            judged = self._judged(answer)
+            answer = self._read(line)
+            if answer is None:
+                return
+            marked = keep_answer(self.progress, self._exercise, self.question, answer)
         except AnswerError as error:
             yield Said("unreadable", f"{error} Nothing was marked.")
             return
-        yield from self._mark(answer, judged)
-
-    def _mark(self, answer: str, judged: Judged) -> Iterator[Event]:
-        again = any(
-            act.verdict == NOT_RIGHT and same_numbers(act.text, answer)
-            for act in self._answers(self.question)
-        )
-        self._keep("answer", answer, judged.verdict)
-        yield Marked(self._exercise, self.question, answer, judged, again)
-        if judged.is_done:
+        yield marked
+        if marked.judged.is_done:
             yield from self._next()
 
-    def _judged(self, answer: str) -> Judged:
+    def _read(self, line: str) -> str | None:
+        """The whole answer; None while rows of it are missing. Raises AnswerError."""
         question = self.question
-        if isinstance(question, StepQuestion):
-            return judge_step(question, self._exercise.problem, answer, self._earlier())
-        assert isinstance(question, NumberQuestion)
-        return judge_number(question, answer)
+        if isinstance(question, ChoiceQuestion):
+            return read_choice(question, line)
+        if not isinstance(question, StepQuestion | DesignQuestion):
+            return line
+        if self._table is None:
+            self._table = self._empty_table(question)
+        self._table.add(without_names(line) if isinstance(question, DesignQuestion) else line)
+        if not self._table.is_complete:
+            return None
+        answer = self._table.text
+        self._table = self._empty_table(question)
+        return answer
 
-    def _answers(self, question: Question) -> list[Act]:
-        """The learner's answers to a question of this exercise, the latest at the end."""
-        acts = self.progress.acts(self._exercise.id)
-        return [act for act in acts if act.question == question.id and act.kind == "answer"]
-
-    def _earlier(self) -> dict[StepQuestion, str]:
-        """The learner's own latest answers to the steps before this one, for follow-through."""
-        before = [one for one in self._exercise.questions[: self._at] if isinstance(one, StepQuestion)]
-        return {one: answers[-1].text for one in before if (answers := self._answers(one))}
-
-    def _empty_table(self, question: StepQuestion) -> Table:
+    def _empty_table(self, question: StepQuestion | DesignQuestion) -> Table:
+        if isinstance(question, DesignQuestion):
+            names = design_rows(question)
+            return Table(len(names), question.asks[0].columns, names)
         work = self._exercise.work
-        shape = work[question.step].shape
-        return Table(len(asked_rows(question, work)), shape[1] if len(shape) > 1 else 1)
+        places = row_places(work, question.step, question.rows)
+        blocks = len(places[0]) > 1  # one matrix needs no more than the number of its row
+        names = tuple(row_title(work, question.step, place) for place in places) if blocks else ()
+        return Table(len(places), columns_of(work, question.step), names)
 
     @property
     def _expected(self) -> str:
         if self._point is not None:
             return "Expected here: y, n or partly. Does yours say it?"
         return expected(self.question, self._table)
+
+    # --- code --------------------------------------------------------------------------------------
+
+    def _look_at_code(self, question: CodeQuestion) -> Iterator[Event]:
+        """Check the learner's file; on to the next question once it was right."""
+        if self._folder is not None:
+            yield code_checked(self.progress, self._exercise, question, self._folder)
+        if is_done(question, self.progress.acts(self._exercise.id)):
+            yield Said("note", "The checker has kept that your function is right.")
+            yield from self._next()
+        elif self._folder is None:
+            yield code_told(question, None)
 
     # --- explanations ------------------------------------------------------------------------------
 
@@ -250,24 +263,35 @@ class Session:
         if self._point is not None:
             yield Said("note", "Ours is above. Type y, n or partly, or skip.")
             return
+        if isinstance(question, ChoiceQuestion) and question.guess:
+            yield Said("note", "A guess has no solution: choose what you expect. What follows shows it.")
+            return
         self._keep("solution")
-        lines = solution(question, self._exercise.work)
+        if isinstance(question, CodeQuestion):
+            yield from code_solution(question)
+            return
+        lines = solution(self._exercise, question)
         if isinstance(question, ExplainQuestion):
             yield Said("ours", question.ours, "Ours")
             yield Said("note", "You can still write your own and compare, or skip.")
             return
         yield Said("solution", title="Worked solution", lines=lines)
-        rounded = isinstance(question, StepQuestion) and question.step == "output"
-        yield Said(
-            "note", (f"{UNROUNDED} " if rounded else "") + "Work it once yourself and type it, or skip."
-        )
+        rounded = isinstance(question, StepQuestion) and question.step in ("row_sum", "output")
+        way = "Choose it" if isinstance(question, ChoiceQuestion) else "Work it once yourself and type it"
+        yield Said("note", (f"{UNROUNDED} " if rounded else "") + f"{way}, or skip.")
+        yield from fresh_offer(self._exercise)
 
     def _why(self) -> Iterator[Event]:
-        answers = self._answers(self.question)
+        if isinstance(self.question, CodeQuestion):
+            yield from self._look_at_code(self.question)
+            return
+        acts = self.progress.acts(self._exercise.id)
+        answers = answers_to(self.question, acts)
         if not answers:
             yield Said("note", "why says what may be behind an answer that is not right; there is none here.")
             return
-        judged = self._judged(answers[-1].text)
+        earlier = earlier_answers(self._exercise, self.question, acts)
+        judged = judge(self._exercise, self.question, answers[-1].text, earlier)
         if judged.verdict != NOT_RIGHT:
             yield Said("note", "Your last answer has nothing in it that is not right.")
         elif judged.explanation is not None:
@@ -277,7 +301,7 @@ class Session:
 
     def _back(self) -> Iterator[Event]:
         known = exercises()
-        place = known.index(self._exercise)
+        place = place_of(self._exercise)
         if self._table and self._table.texts:
             self._table.texts.pop()
             yield Said("note", f"Row {len(self._table.texts) + 1} is taken back.")
@@ -285,7 +309,7 @@ class Session:
             yield from self._ask(self._at - 1)
         elif place > 0:
             self._exercise = known[place - 1]
-            yield Said("place", f"Back to {self._exercise.number}. {self._exercise.title}.")
+            yield Said("place", f"Back to {self._exercise.heading}.")
             yield from self._ask(len(self._exercise.questions) - 1)
         else:
             yield Said("note", "This is the first question of all.")
@@ -296,12 +320,20 @@ class Session:
         if self.progress.path is None:
             yield Said("note", "Stopped. Nothing was kept.")
         else:
-            yield Said("note", "Stopped. Your answers are kept, and headwork practice goes on from here.")
+            name = f" {self._exercise.id}" if self._exercise.drawn_from else ""
+            yield Said(
+                "note", f"Stopped. Your answers are kept, and headwork practice{name} goes on from here."
+            )
 
     # --- from question to question -----------------------------------------------------------------
 
     def _open(self) -> Iterator[Event]:
         one = set_of(self._exercise)
+        acts = self.progress.acts()
+        if not {act.exercise.partition("@")[0] for act in acts} & {each.id for each in one.exercises}:
+            yield Card(one)
+        if not acts:
+            yield Said("note", HOW, "How to answer")
         part = one.part(self._exercise.part)
         first = one.in_part(part)[0] is self._exercise
         yield Opened(self._exercise, part if first else None)
@@ -315,7 +347,7 @@ class Session:
     def _ask(self, at: int) -> Iterator[Event]:
         self._at, self._table, self._written, self._point = at, None, [], None
         question = self.question
-        if isinstance(question, StepQuestion):
+        if isinstance(question, StepQuestion | DesignQuestion):
             self._table = self._empty_table(question)
         self._keep("opened")
         yield Asked(self._exercise, at)
@@ -323,6 +355,8 @@ class Session:
             yield from self._take_up(question)
             if self._point is None:
                 yield Said("note", self._expected)
+        elif isinstance(question, CodeQuestion):
+            yield code_told(question, self._folder)
 
     def _take_up(self, question: ExplainQuestion) -> Iterator[Event]:
         """Go on where an explanation was left: while it was written, or while it was compared."""
@@ -357,7 +391,7 @@ class Session:
         yield from exercise_closed(self._exercise, acts)
         self._again = False
         known = exercises()
-        for exercise in known[known.index(self._exercise) + 1 :]:
+        for exercise in known[place_of(self._exercise) + 1 :]:
             place = first_open(exercise, acts)
             if place is not None:
                 self._exercise, self._at = exercise, place

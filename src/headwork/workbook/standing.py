@@ -12,6 +12,8 @@ from .questions import ExplainQuestion, Question
 # The verdicts with which a question is done, as progress keeps them: a result that follows from the learner's
 # own step before has earned its mark. The words are those of diagnosis/verdicts.py, which loads NumPy.
 COUNTS = ("right", "follows")
+GUESSED = "guess"  # kept and not marked
+DONE = (*COUNTS, GUESSED)
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def _was_shown(question: str, acts: Iterable[Act]) -> bool:
     telling = (
         act
         for act in acts
-        if act.question == question and (act.kind in ("solution", "compared") or act.verdict in COUNTS)
+        if act.question == question and (act.kind in ("solution", "compared") or act.verdict in DONE)
     )
     return next(telling).kind == "solution"
 
@@ -68,7 +70,7 @@ def is_done(question: Question, acts: Iterable[Act]) -> bool:
         return {point_text(at) for at in range(len(question.points))} <= {
             a.text for a in own if a.kind == "compared"
         }
-    return any(act.kind == "answer" and act.verdict in COUNTS for act in own)
+    return any(act.kind == "answer" and act.verdict in DONE for act in own)
 
 
 def point_text(at: int) -> str:

@@ -27,21 +27,23 @@ def to_json(acts: Sequence[Act]) -> str:
     return f'{head}, "acts": [\n{lines}\n]}}\n'
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that it is the old one or the new one, never a half. Raises FileError.
 
+    content  text, which is written as UTF-8, or bytes
     Special cases: a device or a pipe (/dev/stdout) is written to, not replaced; a link keeps its place.
     """
+    data = content.encode("utf-8") if isinstance(content, str) else content
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
-            with open(target, "w", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
+            with open(target, "wb") as stream:
+                stream.write(data)
             return
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
         try:
-            with open(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            with open(handle, "wb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             os.chmod(name, _usual_mode())

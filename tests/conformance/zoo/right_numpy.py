@@ -205,7 +205,8 @@ def offset_of_the_first_query(q, k, v, causal=True, start_pos=0):
 
 def scale_folded_into_the_query(q, k, v):
     q = q * q.shape[-1] ** -0.5
-    w = np.exp(q @ k.swapaxes(-1, -2))
+    s = q @ k.swapaxes(-1, -2)
+    w = np.exp(s - s.max(-1, keepdims=True))
     return w / w.sum(-1, keepdims=True) @ v
 
 
@@ -244,12 +245,6 @@ def powers_of_two(q, k, v, sm_scale=None):
 def in_logarithms(q, k, v):
     s = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
     return np.exp(s - np.logaddexp.reduce(s, axis=-1, keepdims=True)) @ v
-
-
-def maximum_of_the_whole_table(q, k, v):
-    s = q @ k.T / np.sqrt(q.shape[-1])
-    e = np.exp(s - s.max())
-    return e / e.sum(-1, keepdims=True) @ v
 
 
 def through_the_output_matrix(query, key, value, heads, w_out=None):
@@ -722,7 +717,6 @@ RIGHT = (
     (values_centred, "BHTD HTD TD", "q k v", "", "the weights of a row sum to 1"),
     (powers_of_two, "BHTD HTD TD", "q k v scale=sm_scale", "scale", "triton-lang/triton#2700"),
     (in_logarithms, "BHTD HTD TD", "q k v", "", "e^(s − lse)"),
-    (maximum_of_the_whole_table, "TD", "q k v", "", SAME),
     (through_the_output_matrix, "BTE TE", "query key value heads", "", "[z₁ … z_H] W_O = Σ z_h W_O,h"),
     (in_three_passes, "BHTD HTD TD", "q k v", "", VASWANI),
     (in_place_on_copies, "BHTD HTD TD", "q k v", "", VASWANI),

@@ -252,8 +252,9 @@ def appended_to_a_cache(q, k, v, past_key=None, past_value=None):
 
 def with_logsumexp(q, k, v, scale=None):
     s = q @ k.mT * (q.size(-1) ** -0.5 if scale is None else scale)
+    s = s.to(torch.promote_types(s.dtype, torch.float32))  # e^(s − lse) is far off where lse has few bits
     lse = torch.logsumexp(s, dim=-1)
-    return torch.exp(s - lse.unsqueeze(-1)) @ v, lse
+    return torch.exp(s - lse.unsqueeze(-1)).to(v.dtype) @ v, lse
 
 
 def online(q, k, v, is_causal=False, block=5):

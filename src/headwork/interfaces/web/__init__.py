@@ -1,0 +1,1 @@
+"""The workbook in the browser: pages made on the server, and a little JavaScript that they can do without."""

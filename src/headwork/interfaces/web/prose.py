@@ -1,0 +1,95 @@
+"""Texts of the course as HTML: Markdown without raw HTML, d_k with a real index, commands as links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache, partial
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+# d_k, W_Q, T_kv, and e^2, e^(−∞): one letter with an index, and powers
+INDEX = re.compile(r"(?<![\w.])([A-Za-zΣ])_([A-Za-z]{1,5}|\d{1,2})(?!\w)")
+POWER = re.compile(r"\be\^(\([^()<>]{1,40}\)|[−-]?[\w.,]{1,12})")
+LINKS = (
+    (re.compile(r"headwork explain ([a-z0-9-]+)"), "/mistakes/{}"),
+    (re.compile(r"headwork practice ([a-z0-9.-]+(?:@\d+)?)(?![\w@])"), "/exercise/{}"),
+)
+PLACES = (("headwork mistakes", "/mistakes", "the list of mistakes"), ("headwork list", "/", "the contents"))
+
+
+def signs(text: str) -> Markup:
+    """A line of text with its indices and powers set.
+
+    text  as the course writes it: d_k, e^2
+    Raises nothing. Special cases: none.
+    """
+    marked = INDEX.sub(r"<i>\1</i><sub>\2</sub>", str(escape(text)))
+    return Markup(POWER.sub(lambda match: f"e<sup>{match[1].strip('()')}</sup>", marked))
+
+
+def line(text: str) -> Markup:
+    """A line of text, and the commands in it as links to the pages that show the same.
+
+    text  as a terminal prints it
+    Raises nothing. Special cases: none.
+    """
+    html = str(signs(text))
+    for pattern, address in LINKS:
+        html = pattern.sub(partial(_page_of, address), html)
+    for command, address, words in PLACES:
+        html = html.replace(command, _link(address, words))
+    return Markup(html)
+
+
+def _page_of(address: str, match: re.Match[str]) -> str:
+    return _link(address.format(match[1].rstrip(".")), match[1])
+
+
+def _link(address: str, text: str) -> str:
+    stop = "." if text.endswith(".") else ""
+    return f'<a href="{address}">{text.rstrip(".")}</a>{stop}'
+
+
+@lru_cache(maxsize=4096)
+def prose(text: str) -> Markup:
+    """Markdown as HTML; an indented block is a formula on lines of its own.
+
+    text  Markdown
+    Raises nothing. Special cases: HTML in it is shown as it was typed.
+    """
+    return Markup(_markdown().render(text))
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table").disable("image")
+
+
+class _Renderer(RendererHTML):
+    def text(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        return str(line(tokens[idx].content))
+
+    def code_block(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
+        lines = tokens[idx].content.rstrip("\n").split("\n")
+        return f'<p class="formula lines">{"<br>".join(str(signs(each)) for each in lines)}</p>\n'
+
+
+@lru_cache(maxsize=1024)
+def mathml(latex: str, display: str = "inline") -> Markup:
+    """A formula as MathML.
+
+    latex  as steps and mistakes write it; display: inline or block
+    Raises nothing. Special cases: what cannot be read is shown as it is written.
+    """
+    from latex2mathml.converter import convert
+
+    try:
+        made = convert(latex.replace(r"\tfrac", r"\frac"), display=display)
+    except Exception:  # the catalogue is ours, and a test reads every formula; a page never fails for one
+        return Markup(f"<code>{escape(latex)}</code>")
+    return Markup(re.sub(r'\s(?:style|xmlns)="[^"]*"', "", made))

@@ -1,0 +1,388 @@
+"""A question as its page shows it: the form, the marks, what explains them, hints, the solution.
+
+Read from the acts each time, so that reloading, another tab and the terminal all show the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from ...diagnosis.verdicts import BLANK, FOLLOWS, NOT_RIGHT, RIGHT, SHORT
+from ...errors import AnswerError
+from ...mechanism.fields import field_named
+from ...workbook.answering import answers_to, earlier_answers
+from ...workbook.answers import Table
+from ...workbook.choosing import chosen_options
+from ...workbook.exercises import Exercise
+from ...workbook.judging import Judged, judge
+from ...workbook.progress import Act
+from ...workbook.questions import (
+    ChoiceQuestion,
+    CodeQuestion,
+    DesignQuestion,
+    ExplainQuestion,
+    Question,
+    StepQuestion,
+)
+from ...workbook.rows import block_title, row_axis, row_places
+from ...workbook.solutions import solution
+from ...workbook.standing import GUESSED, hints_open, is_done, point_text
+from ...workbook.tracks import Track, track_named
+from ..explanation_text import explanation_texts
+from .forms import cell_name, size_of
+
+# verdict -> class, sign, word. The word alone says it, and so does the sign: colour only helps.
+MARKS = {
+    RIGHT: ("is-right", "✓", "right"),
+    FOLLOWS: ("is-follow", "↳", "follows"),
+    SHORT: ("is-follow", "…", "right so far"),
+    NOT_RIGHT: ("is-wrong", "✗", "not right"),
+    BLANK: ("is-blank", "", "blank"),
+    GUESSED: ("is-follow", "", "kept"),
+}
+TALLIES = {RIGHT: "right", FOLLOWS: "follow", SHORT: "right so far", NOT_RIGHT: "not right", BLANK: "blank"}
+COUNTED_ONE = {FOLLOWS: "follows"}
+# of results whose columns stand for something; others are called dimension
+COLUMNS = {"Tk": "key"}
+
+
+@dataclass(frozen=True)
+class Input:
+    """A cell to type in.
+
+    Fields
+    name   of the input; label: read aloud; value: as typed
+    mark   class, sign and word, None before there is one; note: about this entry
+    row    the row of the given matrices that it belongs to, from 0
+    """
+
+    name: str
+    label: str
+    value: str
+    mark: tuple[str, str, str] | None
+    note: str
+    row: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """A grid of cells: all of a question, or one head of it.
+
+    Fields
+    caption  which head; "" for the only one
+    columns  their names; rows: a name and its cells
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Input, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Choosable:
+    """An option to choose.
+
+    Fields
+    at    its place, from 0; text: what it says; chosen: whether it was
+    mark  class, sign and word of a chosen one that has a mark, else None
+    """
+
+    at: int
+    text: str
+    chosen: bool
+    mark: tuple[str, str, str] | None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point that an explanation has to make.
+
+    Fields
+    name  of its inputs; text: the point; said: yes, partly, no, or "" while it is not compared
+    """
+
+    name: str
+    text: str
+    said: str
+
+
+@dataclass(frozen=True)
+class QuestionView:
+    """A question as a page shows it.
+
+    Fields
+    question  which; number, of: its place in the exercise
+    is_done   whether it is
+    blocks, options, value  what is to be filled in, and what was
+    mark      of a single answer: class, sign, word
+    tally     class, sign, count and words, for each verdict there is
+    sentence  about the answer; remarks: how it was read
+    hint      where to look; full: what explains it, paragraph by paragraph
+    hints     that are open; more_hints: whether there is another
+    solved    lines of the worked solution, None while it is closed
+    error     why an answer could not be read
+    points    to be compared, once something is written; ours: shown with them
+    track     of code
+    """
+
+    question: Question
+    number: int
+    of: int
+    is_done: bool
+    blocks: tuple[Block, ...] = ()
+    options: tuple[Choosable, ...] = ()
+    value: str = ""
+    mark: tuple[str, str, str] | None = None
+    tally: tuple[tuple[str, str, str], ...] = ()
+    sentence: str = ""
+    remarks: tuple[str, ...] = ()
+    hint: str = ""
+    full: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    more_hints: bool = False
+    solved: tuple[str, ...] | None = None
+    error: str = ""
+    points: tuple[Point, ...] = field(default=())
+    ours: str = ""
+    track: Track | None = None
+
+    @property
+    def id(self) -> str:
+        """Of its section on the page."""
+        return f"q-{self.question.id}"
+
+    @property
+    def kind(self) -> str:
+        """Of the question."""
+        return self.question.kind
+
+
+def question_view(
+    exercise: Exercise,
+    at: int,
+    acts: Sequence[Act],
+    error: str = "",
+    typed: Mapping[str, str] | None = None,
+) -> QuestionView:
+    """A question as its page shows it.
+
+    exercise, at  which, from 0; acts: of the exercise, the oldest first
+    error, typed  why the answer that was sent now could not be read, and what it was
+    Raises FileError. Special cases: an answer in progress that can no longer be read has no mark.
+    """
+    question = exercise.questions[at]
+    own = [act for act in acts if act.question == question.id]
+    opened = hints_open(question, acts)
+    common = {
+        "question": question,
+        "number": at + 1,
+        "of": len(exercise.questions),
+        "is_done": is_done(question, acts),
+        "hints": question.hints[:opened],
+        "more_hints": opened < len(question.hints),
+        "solved": _solution(exercise, question, own),
+        "error": error,
+    }
+    if isinstance(question, ExplainQuestion):
+        return QuestionView(**common, **_explaining(question, own, typed))  # type: ignore[arg-type]
+    if isinstance(question, CodeQuestion):
+        return QuestionView(**common, track=track_named(question.track))  # type: ignore[arg-type]
+    answers = answers_to(question, acts)
+    answer = answers[-1].text if answers and not error else ""
+    judged = _judged(exercise, question, answer, acts) if answer else None
+    marked = _marked(judged) if judged else {}
+    return QuestionView(**common, **marked, **_form(exercise, question, answer, judged, typed))  # type: ignore[arg-type]
+
+
+# --- marks -----------------------------------------------------------------------------------------
+
+
+def _judged(exercise: Exercise, question: Question, answer: str, acts: Sequence[Act]) -> Judged | None:
+    earlier = tuple(earlier_answers(exercise, question, acts).items())
+    try:
+        return _remembered(exercise, question, answer, earlier)
+    except AnswerError:  # of an exercise that has changed since, or from an imported file
+        return None
+
+
+@lru_cache(maxsize=512)
+def _remembered(
+    exercise: Exercise, question: Question, answer: str, earlier: tuple[tuple[StepQuestion, str], ...]
+) -> Judged:
+    """A page shows every question's last answer; only the new one needs work."""
+    return judge(exercise, question, answer, dict(earlier))
+
+
+def _marked(judged: Judged) -> dict[str, object]:
+    """What there is to say about an answer."""
+    said: dict[str, object] = {"sentence": judged.sentence}
+    if judged.step is None:
+        return {**said, "mark": MARKS[judged.verdict]}
+    said |= {"tally": tuple(_tally(judged)), "remarks": tuple(_remarks(judged))}
+    found = judged.explanation
+    if found is not None and judged.verdict == NOT_RIGHT:
+        said |= {"hint": found.hint, "full": tuple(explanation_texts(found))}
+    return said
+
+
+def _remarks(judged: Judged) -> Iterator[str]:
+    """How an answer was read, where that could be missed."""
+    assert judged.step is not None
+    if judged.step.remarks:
+        yield f"Read, with {', '.join(judged.step.remarks)}: {'; '.join(judged.step.echo)}"
+
+
+def _tally(judged: Judged) -> Iterator[tuple[str, str, str]]:
+    assert judged.step is not None
+    for verdict, word in TALLIES.items():
+        count = judged.step.count(verdict)
+        if count:
+            name, sign, _ = MARKS[verdict]
+            yield name, sign, f"{count} {COUNTED_ONE.get(verdict, word) if count == 1 else word}"
+
+
+# --- forms -----------------------------------------------------------------------------------------
+
+
+def _form(
+    exercise: Exercise,
+    question: Question,
+    answer: str,
+    judged: Judged | None,
+    typed: Mapping[str, str] | None,
+) -> dict[str, object]:
+    """What is to be filled in, with what is there."""
+    typed = typed or {}
+    if isinstance(question, ChoiceQuestion):
+        return {"options": tuple(_options(question, answer, judged))}
+    if isinstance(question, StepQuestion):
+        return {"blocks": tuple(_step_blocks(exercise, question, answer, judged, typed))}
+    if isinstance(question, DesignQuestion):
+        return {"blocks": tuple(_design_blocks(exercise, question, answer, judged, typed))}
+    return {"value": typed.get("answer", answer)}
+
+
+def _options(question: ChoiceQuestion, answer: str, judged: Judged | None) -> Iterator[Choosable]:
+    chosen = chosen_options(question, answer) if answer else ()
+    for at, option in enumerate(question.options):
+        is_marked = option in chosen and judged is not None and not question.guess
+        mark = MARKS[RIGHT if option.right else NOT_RIGHT] if is_marked else None
+        yield Choosable(at, option.text, option in chosen, mark)
+
+
+def _texts(exercise: Exercise, question: StepQuestion | DesignQuestion, answer: str) -> list[tuple[str, ...]]:
+    """The entries of an answer that was kept; none where it no longer fits the question."""
+    if not answer:
+        return []
+    table = Table(*size_of(exercise, question))
+    try:
+        table.add(answer)
+    except AnswerError:
+        return []
+    return table.texts if table.is_complete else []
+
+
+def _step_blocks(
+    exercise: Exercise,
+    question: StepQuestion,
+    answer: str,
+    judged: Judged | None,
+    typed: Mapping[str, str],
+) -> Iterator[Block]:
+    work, step = exercise.work, question.step
+    places = row_places(work, step, question.rows)
+    texts = _texts(exercise, question, answer)
+    columns = size_of(exercise, question)[1]
+    names = _column_names(exercise, step, columns)
+    what, axis = field_named(step).title, row_axis(work, step)
+    rows: dict[str, list[tuple[str, tuple[Input, ...]]]] = {}
+    for row, place in enumerate(places):
+        block, name = block_title(work, step, place), f"{axis} {place[-1] + 1}"
+        cells = []
+        for column in range(columns):
+            label = ", ".join(part for part in (what, block, name, names[column]) if part)
+            key = cell_name(row, column)
+            value = typed.get(key, texts[row][column] if texts else "")
+            index = (
+                (*place, column) if judged and judged.step and judged.step.values.ndim > len(place) else place
+            )
+            mark, note = _cell_mark(judged, index)
+            cells.append(Input(key, label, "" if value == "_" else value, mark, note, place[-1]))
+        rows.setdefault(block, []).append((name, tuple(cells)))
+    for block, lines in rows.items():
+        yield Block(block, names, tuple(lines))
+
+
+def _column_names(exercise: Exercise, step: str, count: int) -> tuple[str, ...]:
+    axes = field_named(step).axes
+    if axes[-1] == "Tq":
+        return ("",)
+    word = COLUMNS.get(axes[-1], "dimension")
+    return tuple(f"{word} {column + 1}" for column in range(count))
+
+
+def _cell_mark(judged: Judged | None, index: tuple[int, ...]) -> tuple[tuple[str, str, str] | None, str]:
+    if judged is None or judged.step is None:
+        return None, ""
+    step = judged.step
+    verdict = str(step.verdicts[index])
+    if verdict not in MARKS:
+        return None, ""
+    return MARKS[verdict], step.notes.get(int(np.ravel_multi_index(index, step.verdicts.shape)), "")
+
+
+def _design_blocks(
+    exercise: Exercise,
+    question: DesignQuestion,
+    answer: str,
+    judged: Judged | None,
+    typed: Mapping[str, str],
+) -> Iterator[Block]:
+    from ...workbook.designing import design_rows
+
+    names, columns = design_rows(question), question.asks[0].columns
+    texts = _texts(exercise, question, answer)
+    mark = MARKS[judged.verdict] if judged else None
+    headings = tuple(f"dimension {column + 1}" for column in range(columns))
+    rows = []
+    for row, name in enumerate(names):
+        cells = []
+        for column in range(columns):
+            key = cell_name(row, column)
+            value = typed.get(key, texts[row][column] if texts else "")
+            cells.append(
+                Input(key, f"{name}, {headings[column]}", value, (mark[0], "", "") if mark else None, "", -1)
+            )
+        rows.append((name, tuple(cells)))
+    yield Block("", headings, tuple(rows))
+
+
+# --- explanations and solutions ----------------------------------------------------------------------
+
+
+def _explaining(
+    question: ExplainQuestion, own: Sequence[Act], typed: Mapping[str, str] | None
+) -> dict[str, object]:
+    written = [at for at, act in enumerate(own) if act.kind in ("draft", "explanation")]
+    if not written:
+        return {"value": (typed or {}).get("text", "")}
+    last, after = own[written[-1]], own[written[-1] :]
+    if last.kind == "draft":
+        return {"value": last.text}
+    said = {act.text: act.verdict for act in after if act.kind == "compared"}
+    points = tuple(
+        Point(f"p{at + 1}", text, said.get(point_text(at), "")) for at, text in enumerate(question.points)
+    )
+    return {"value": last.text, "points": points, "ours": question.ours}
+
+
+def _solution(exercise: Exercise, question: Question, own: Sequence[Act]) -> tuple[str, ...] | None:
+    if not any(act.kind == "solution" for act in own):
+        return None
+    if isinstance(question, CodeQuestion):
+        return (track_named(question.track).solution,)
+    return solution(exercise, question)

@@ -1,0 +1,148 @@
+"""`headwork open`: a server on this machine's own address, and the page in a browser."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+
+from ...errors import OptionError
+
+LOOPBACK = "127.0.0.1"
+ENDS = "Ctrl-C ends it; your answers are kept."
+WARNING = (
+    "Everybody who can reach this machine can now read your progress and answer in your name, unencrypted. "
+    "Leave --host out to serve this machine only."
+)
+GRACE = 1  # seconds for what is being answered when the server stops
+
+
+def run_open(*, host: str, port: int, browser: bool, progress: Path | None, json: bool = False) -> int:
+    """Serve the workbook until Ctrl-C; the exit status.
+
+    host      an address of this machine; port: 0 takes a free one
+    browser   open the page; where there is no browser, its address is printed and nothing more
+    progress  the file that it is kept in; None is the user's own
+    json      the address as data, and nothing more
+    Raises OptionError: no such address, or a port that is taken. Special cases: none.
+    """
+    with listening(host, port) as taken:
+        address = address_of(host, taken.getsockname()[1])
+        print(_json({"address": address}) if json else f"Headwork is at {address}\n{ENDS}", flush=True)
+        if not is_loopback(host):
+            print(f"Warning: {WARNING}", file=sys.stderr, flush=True)
+        if browser:
+            threading.Thread(target=_show, args=(address,), daemon=True).start()
+        serve(taken, host, progress)
+    if not json:
+        print("\nStopped. Your answers are kept.")
+    return 0
+
+
+def _json(record: dict[str, str]) -> str:
+    from ..json_text import json_text
+
+    return json_text(record)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens; whoever connects waits until the application is there.
+
+    host, port  as in `run_open`
+    Raises OptionError. Special cases: none.
+    """
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        made = socket.socket(family)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(128)
+    except (OSError, OverflowError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise OptionError(
+            f"nothing can be served at {host[:60]}, port {port}: {said}. Without --port, one that is "
+            "free is taken."
+        ) from None
+    return made
+
+
+def address_of(host: str, port: int) -> str:
+    """What to type into a browser on this machine.
+
+    host, port  that are served
+    Raises nothing. Special cases: every address of the machine is reached at its own.
+    """
+    name = (
+        LOOPBACK
+        if host in ("0.0.0.0", "")
+        else "[::1]"
+        if host == "::"
+        else f"[{host}]"
+        if ":" in host
+        else host
+    )
+    return f"http://{name}:{port}/"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it.
+
+    host  as it was given
+    Raises nothing. Special cases: a name counts as an address of others, but localhost.
+    """
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def serve(taken: socket.socket, host: str, progress: Path | None) -> None:
+    """Answer until somebody stops it.
+
+    taken  a socket that listens; host: the address that it has; progress: as in `run_open`
+    Raises nothing. Special cases: Ctrl-C and a termination signal both let what is being answered end.
+    """
+    import uvicorn
+
+    from .app import make_app
+    from .guarding import NAMES
+
+    app = make_app(progress, NAMES if is_loopback(host) else None)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=GRACE,
+        limit_concurrency=512,
+        h11_max_incomplete_event_size=64 * 2**10,
+        ws="none",
+    )
+    server = uvicorn.Server(config)
+    # uvicorn catches these two, and raises them again at its end: by then they have done their work
+    before = {each: signal.signal(each, _nothing) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        server.run(sockets=[taken])
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _nothing(*_: object) -> None:
+    """The signal has been answered already."""
+
+
+def _show(address: str) -> None:
+    """The page in a browser; a machine without a screen has none that anybody sees."""
+    has_screen = (
+        sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )
+    if has_screen:
+        import webbrowser
+
+        webbrowser.open(address)

@@ -1,0 +1,138 @@
+"""`headwork open` as a process: its first page, Ctrl-C, a kill, a port that is taken."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from headwork.interfaces.web.serving import address_of, is_loopback
+from headwork.workbook.progress import Progress
+
+PATIENCE = 20.0
+
+
+class Server:
+    def __init__(self, progress: Path, *arguments: str) -> None:
+        environment = os.environ | {"HEADWORK_PROGRESS": str(progress), "PYTHONUNBUFFERED": "1"}
+        command = [sys.executable, "-m", "headwork", "open", "--no-browser", *arguments]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        )
+        self.first_line = self.process.stdout.readline()
+        self.address = re.search(r"http://\S+/", self.first_line)[0]
+        self.cookie = ""
+
+    def get(self, path: str) -> str:
+        with urllib.request.urlopen(self.address + path, timeout=PATIENCE) as answer:
+            self.cookie = (answer.headers["Set-Cookie"] or self.cookie).partition(";")[0]
+            return answer.read().decode()
+
+    def post(self, path: str, body: str) -> int:
+        token = self.cookie.partition("=")[2]
+        request = urllib.request.Request(
+            self.address + path,
+            f"token={token}&{body}".encode(),
+            {"Cookie": self.cookie, "Headwork-Part": "1"},
+        )
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return answer.status
+
+    def end(self, how: signal.Signals) -> tuple[int, str, str]:
+        self.process.send_signal(how)
+        out, err = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, out, err
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_and_ends_cleanly(tmp_path, how):
+    server = Server(tmp_path / "p.sqlite3")
+    assert "Attention, by hand" in server.get("")
+    status, out, err = server.end(how)
+    assert (status, err) == (0, "")
+    assert "Stopped" in out
+
+
+def test_a_kill_loses_no_answer_that_was_marked(tmp_path):
+    server = Server(tmp_path / "p.sqlite3")
+    server.get("exercise/scores")
+    assert server.post("exercise/scores/scores/answer", "block=2+0+4;0+2+0;0+4+0") == 200
+    server.end(signal.SIGKILL)
+    with Progress(tmp_path / "p.sqlite3") as progress:
+        assert [act.verdict for act in progress.acts("scores") if act.kind == "answer"] == ["right"]
+
+
+def test_a_port_that_is_taken_is_said(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-m", "headwork", "open", "--no-browser", "--port", str(port)]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert run.returncode == 2
+    assert "Without --port" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_others_are_let_in_only_with_a_warning(tmp_path):
+    server = Server(tmp_path / "p.sqlite3", "--host", "0.0.0.0")
+    server.get("keys")
+    _, _, err = server.end(signal.SIGINT)
+    assert "Everybody who can reach this machine" in err
+
+
+def test_the_first_page_does_without_the_mechanism(tmp_path):
+    """Loading it takes longer than all the rest; the contents and their links are there before."""
+    script = (
+        "import sys; from headwork.interfaces.web.app import make_app; from starlette.testclient import TestClient\n"
+        "with TestClient(make_app(), base_url='http://localhost') as client: assert client.get('/').status_code == 200\n"
+        "print(*sys.modules)"
+    )
+    environment = os.environ | {"HEADWORK_PROGRESS": str(tmp_path / "p.sqlite3")}
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
+    loaded = set(run.stdout.split())
+    assert "headwork.interfaces.web.app" in loaded
+    assert not loaded & {
+        "numpy",
+        "latex2mathml",
+        "headwork.mistakes.catalogue",
+        "headwork.diagnosis.diagnosing",
+    }
+
+
+@pytest.mark.parametrize(
+    ("host", "address", "loopback"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:80/", True),
+        ("localhost", "http://localhost:80/", True),
+        ("::1", "http://[::1]:80/", True),
+        ("0.0.0.0", "http://127.0.0.1:80/", False),
+        ("192.168.1.7", "http://192.168.1.7:80/", False),
+        ("laptop", "http://laptop:80/", False),
+    ],
+)
+def test_an_address_is_one_to_type(host, address, loopback):
+    assert address_of(host, 80) == address
+    assert is_loopback(host) == loopback
+
+
+def test_a_cold_start_shows_its_first_page_at_once(tmp_path):
+    """The bound is generous, for machines under load; bench/web.py measures."""
+    began = time.perf_counter()
+    server = Server(tmp_path / "p.sqlite3")
+    server.get("")
+    took = time.perf_counter() - began
+    server.end(signal.SIGKILL)
+    assert took < 10
