@@ -7,6 +7,7 @@ RUN is one of
   singles-float16    …
   pairs              the same with 100 pairs of mistakes
   right              right implementations of the zoo: none may be accused
+  sizes              torch's own function at 10,000 random sizes: no answer may be refused
   speed              how long one check takes here, in seconds of processor time
 
 A mutant *survives* if nothing is said against it: right, and no convention, arithmetic or weakness found.
@@ -46,10 +47,15 @@ from mutants import MUTANTS  # noqa: E402
 from mutants.in_catalogue import names  # noqa: E402
 from zoo import RIGHT_FILES, entries, mutated  # noqa: E402
 
-from headwork.conformance.battery import Case, draw_battery  # noqa: E402
+from headwork.conformance.adapter import recognise  # noqa: E402
+from headwork.conformance.battery import Case, draw_battery, draw_case  # noqa: E402
 from headwork.conformance.checking import check  # noqa: E402
-from headwork.conformance.comparing import packed  # noqa: E402
+from headwork.conformance.comparing import ask, packed  # noqa: E402
+from headwork.conformance.entries import Entry  # noqa: E402
+from headwork.conformance.here import Here  # noqa: E402
+from headwork.conformance.interface import Interface  # noqa: E402
 from headwork.conformance.judging import SAID_BY  # noqa: E402
+from headwork.conformance.numbers import drawn, plain, wide  # noqa: E402
 from headwork.conformance.proof import first_shown  # noqa: E402
 from headwork.conformance.report import Check  # noqa: E402
 from headwork.mistakes.mistake import Mistake  # noqa: E402
@@ -57,6 +63,7 @@ from headwork.mistakes.mistake import Mistake  # noqa: E402
 RESULTS = Path(__file__).parent / "results" / "check.json"
 ROLES = mutated.CALLABLE - {"rope", "chunks"}  # what a check asks for
 PAIRS = 100
+SIZES = 10_000
 NOT_ASKED = {"rope", "x", "x_key", "w_output", "w_query", "b_output", "b_query"}  # no features of a check
 STATED = {"causal-bottom-right-for-top-left": {"causal": "upper_left"}}  # what makes it a mistake
 OWN = {  # option: how the interface names the convention, and the one that Headwork has
@@ -218,6 +225,37 @@ def of_right(entry: entries.Entry) -> Tally:
     return {"checked": 1, "accused": accused, "verdicts": {result.verdict: 1}, "seconds": [round(seconds, 2)]}
 
 
+# --- torch at random sizes ------------------------------------------------------------------------
+
+
+@cache
+def torch_sdpa() -> tuple[Here, Interface]:
+    """torch's own function, and how it is called."""
+    from torch.nn.functional import scaled_dot_product_attention
+
+    subject = Here(scaled_dot_product_attention)
+    return subject, recognise(subject)
+
+
+def of_size(seed: int) -> Tally:
+    """The counts of one call of torch's own at sizes drawn from that seed: no right answer may be refused."""
+    subject, interface = torch_sdpa()
+    random = np.random.RandomState(seed)
+    dtype = str(random.choice(interface.dtypes))
+    most = {"B": 4, "H": 5, "Tq": 40, "Tk": 40, "D": 33, "Dv": 33}
+    sizes = {letter: int(random.randint(1, count)) for letter, count in most.items()}
+    options: dict[str, Any] = ({}, {"causal": True}, {"scale": 0.5})[int(random.randint(3))]
+    numbers = (plain, wide)[int(random.randint(2))]
+    entry = Entry(f"basic/{seed}", "", sizes | {"Hkv": sizes["H"]}, drawn(numbers, **options), seed=seed)
+    case = draw_case(entry, dtype, alignment=interface.alignment)
+    assert case is not None
+    answer = ask(subject, interface, case)
+    if answer.target is None:
+        return {"not asked": [f"{seed}: {answer.refused or answer.outcome}"]}
+    said = f"{seed} in {dtype}, {sizes}: {answer.error:.3g} where {answer.allowed:.3g} is allowed"
+    return {"asked": 1, "by dtype": {dtype: 1}, "refused": [said] if answer.is_wrong else []}
+
+
 # --- the runs -------------------------------------------------------------------------------------
 
 
@@ -240,7 +278,11 @@ RUNS: dict[str, tuple[Callable[[], Sequence[Any]], Callable[..., Tally]]] = {
     "singles-float16": (singles, lambda item: of_catalogue(item, "float16")),
     "pairs": (pairs, lambda item: of_catalogue(item, "float64")),
     "right": (right_ones, of_right),
+    "sizes": (lambda: range(SIZES), of_size),
 }
+
+
+SHARE = {"sizes": 500}  # of a run that is done at a time, where it is not 4
 
 
 def speed() -> Tally:
@@ -250,7 +292,11 @@ def speed() -> Tally:
 
     def seconds(code: str) -> float:
         before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
-        subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, cwd=TESTS / "conformance")
+        command, paths = (
+            [sys.executable, "-W", "ignore", "-c", code],
+            os.pathsep.join(map(os.path.abspath, sys.path)),
+        )
+        subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": paths})
         return round(sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before, 2)
 
     sdpa = "from torch.nn.functional import scaled_dot_product_attention as f"
@@ -280,7 +326,13 @@ def main() -> None:
     else:
         items, work = RUNS[asked.run]
         folders = (*FOLDERS, "conformance")
-        run = Run(f"check-{asked.run}", each(items, work), range(0, len(items()), asked.every), 4, folders)
+        run = Run(
+            f"check-{asked.run}",
+            each(items, work),
+            range(0, len(items()), asked.every),
+            SHARE.get(asked.run, 4),
+            folders,
+        )
         go_on(run, processes=asked.processes)
         report |= run.report()
     print(json.dumps(report, indent=1, ensure_ascii=False))

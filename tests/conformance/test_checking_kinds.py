@@ -50,6 +50,16 @@ def test_a_scale_held_in_fewer_bits_is_rounding(name: str) -> None:
     assert arithmetic.id == f"scale-{name}"
 
 
+def test_a_scale_of_a_few_steps_in_float32_is_rounding() -> None:
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        root = np.sqrt(np.float32(1) / np.sqrt(np.float32(q.shape[-1])))  # on both sides, as ONNX has it
+        return softmax((q * np.float64(root)) @ (k * np.float64(root)).swapaxes(-1, -2)) @ v
+
+    result = check(attention, layout="BHTD", dtypes=("float64",))
+    assert result.verdict == "rounding", result.sentence
+    assert "a scale that is worked out in float32" in result.sentence
+
+
 def test_scores_of_products_in_half_precision_are_recognised() -> None:
     def attention(q: Any, k: Any, v: Any) -> Any:
         with np.errstate(all="ignore"):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -278,6 +279,10 @@ class _Reference:
     tolerance: Array
 
 
+# of the right results, for as long as a problem is there: many answers to an exercise are usual
+_TOLERANCES: WeakKeyDictionary[Problem, dict[Precision, Mapping[str, Array]]] = WeakKeyDictionary()
+
+
 class _Marker:
     """Marks one step after the other, and remembers the learner's own work."""
 
@@ -288,7 +293,7 @@ class _Marker:
         self.digits = digits
         self.own = OwnWork(self.problem, self.work.fields)
         self.unshifted: Array | None = None  # rows whose exponentials are not shifted by the maximum
-        self.tolerances: dict[Precision, Mapping[str, Array]] = {}
+        self.tolerances = _TOLERANCES.setdefault(self.problem, {})
 
     def step(self, answer: Answer) -> StepMark:
         precision = precision_of(self.asked, answer, self.digits)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..diagnosis.verdicts import NOT_RIGHT
 from .events import Marked
 from .exercises import Exercise
-from .judging import judge, same_answer
+from .judging import Judged, judge, same_answer
 from .progress import Act, Progress
 from .questions import Question, StepQuestion
 
@@ -32,15 +32,21 @@ def earlier_answers(exercise: Exercise, question: Question, acts: Sequence[Act])
     return {one: answers[-1].text for one in steps if (answers := answers_to(one, acts))}
 
 
-def keep_answer(progress: Progress, exercise: Exercise, question: Question, answer: str) -> Marked:
+Judging = Callable[[Exercise, Question, str, Mapping[StepQuestion, str]], Judged]
+
+
+def keep_answer(
+    progress: Progress, exercise: Exercise, question: Question, answer: str, judging: Judging = judge
+) -> Marked:
     """The mark of an answer, which is on the disk when this returns.
 
     progress  where it is kept; exercise, question: what was asked
     answer    rows apart by ;, a number, a shape, or the text of an option
+    judging   judge, or one that remembers what it has judged
     Raises AnswerError, which costs nothing; FileError. Special cases: none.
     """
     acts = progress.acts(exercise.id)
-    judged = judge(exercise, question, answer, earlier_answers(exercise, question, acts))
+    judged = judging(exercise, question, answer, earlier_answers(exercise, question, acts))
     again = judged.verdict == NOT_RIGHT and any(
         act.verdict == NOT_RIGHT and same_answer(question, act.text, answer)
         for act in answers_to(question, acts)

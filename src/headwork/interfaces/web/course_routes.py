@@ -22,7 +22,7 @@ from ...workbook.questions import CodeQuestion, ExplainQuestion, Question
 from ...workbook.standing import point_text, standing
 from .exercise_page import exercise_named, exercise_page, question_named
 from .forms import answer_in, typed_in
-from .question_views import question_view
+from .question_views import judge_once, question_view
 from .rendering import page, templates
 
 PART = "headwork-part"  # the header with which our JavaScript asks for one question alone
@@ -137,7 +137,7 @@ def _act(kept: Kept, exercise: Exercise, at: int, form: Form, act: Any, is_part:
 def _keep(kept: Kept, exercise: Exercise, question: Question, form: Form) -> None:
     if isinstance(question, ExplainQuestion | CodeQuestion):
         raise HTTPException(400)
-    keep_answer(kept.progress, exercise, question, answer_in(exercise, question, form))
+    keep_answer(kept.progress, exercise, question, answer_in(exercise, question, form), judge_once)
 
 
 def _text(form: Form) -> str:

@@ -30,7 +30,7 @@ class Cell:
 
     Fields
     text    as it is shown; i, j: its place, from 0
-    shade   0 to 10, None for none; short: digits that it lacks to the right of the longest one in its column
+    shade   0 to 10, None for none; short: digits that it lacks to the right of the longest one
     classes of the cell: masked, differs, same
     """
 
@@ -75,7 +75,7 @@ def cells_of(
     Raises nothing. Special cases: nothing below zero is shaded.
     """
     texts = [[entry_text(x, digits) for x in row] for row in matrix]
-    most = [max(map(_digits, column)) for column in zip(*texts, strict=True)] if texts else []
+    most = max((_digits(text) for row in texts for text in row), default=0)
     top = _top(matrix)
     return tuple(
         tuple(
@@ -84,7 +84,7 @@ def cells_of(
                 i,
                 j,
                 _shade(matrix[i, j], top) if shaded else None,
-                _short(text, most[j]),
+                _short(text, most),
                 "masked" if masked is not None and masked[i, j] else "",
             )
             for j, text in enumerate(row)

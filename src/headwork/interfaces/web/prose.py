@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 # d_k, W_Q, T_kv, and e^2, e^(−∞): one letter with an index, and powers
 INDEX = re.compile(r"(?<![\w.])([A-Za-zΣ])_([A-Za-z]{1,5}|\d{1,2})(?!\w)")
-POWER = re.compile(r"\be\^(\([^()<>]{1,40}\)|[−-]?[\w.,]{1,12})")
+POWER = re.compile(r"\be\^(\([^()<>]{1,40}\)|[−-]?\w{1,12}(?:[.,]\w{1,12})?)")
 LINKS = (
     (re.compile(r"headwork explain ([a-z0-9-]+)"), "/mistakes/{}"),
     (re.compile(r"headwork practice ([a-z0-9.-]+(?:@\d+)?)(?![\w@])"), "/exercise/{}"),

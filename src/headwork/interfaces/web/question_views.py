@@ -202,18 +202,27 @@ def question_view(
 
 
 def _judged(exercise: Exercise, question: Question, answer: str, acts: Sequence[Act]) -> Judged | None:
-    earlier = tuple(earlier_answers(exercise, question, acts).items())
     try:
-        return _remembered(exercise, question, answer, earlier)
+        return judge_once(exercise, question, answer, earlier_answers(exercise, question, acts))
     except AnswerError:  # of an exercise that has changed since, or from an imported file
         return None
+
+
+def judge_once(
+    exercise: Exercise, question: Question, answer: str, earlier: Mapping[StepQuestion, str]
+) -> Judged:
+    """As `judge`, and remembered: a page shows every question's last answer, and only the new one needs work.
+
+    exercise, question, answer, earlier  as in `judge`
+    Raises AnswerError. Special cases: none.
+    """
+    return _remembered(exercise, question, answer, tuple(earlier.items()))
 
 
 @lru_cache(maxsize=512)
 def _remembered(
     exercise: Exercise, question: Question, answer: str, earlier: tuple[tuple[StepQuestion, str], ...]
 ) -> Judged:
-    """A page shows every question's last answer; only the new one needs work."""
     return judge(exercise, question, answer, dict(earlier))
 
 
