@@ -113,6 +113,8 @@ sys.exit(watch_files(lambda: [Path(sys.argv[1])], lambda changed: 7))
 """
 
 
+# A test before may have loaded jax, which warns of every fork; the new process replaces itself at once.
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
 @pytest.mark.parametrize(("key", "status"), [(b"q", 7), (b"\x04", 7), (b"\x03", -signal.SIGINT)])
 def test_a_terminal_is_left_as_it_was(files, key, status):
     leader, follower = pty.openpty()

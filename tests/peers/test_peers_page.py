@@ -26,7 +26,6 @@ MADE = {
             "package": "some",
             "version": "1.2.3",
             "date": "2026-02-03",
-            "note": "Checked in float32 only.",
             "check": {
                 "verdict": "convention",
                 "sentence": "some_attention is right by conventions of its own.",
@@ -52,7 +51,6 @@ def test_a_run_is_rendered_with_its_date_versions_conventions_and_faults():
         "| [some.attention](#some_attention) | 1.2.3 | 2026-02-03 | BTHD | is hidden | upper left | NaN | – | convention |\n"
     ) in page
     assert "some 1.2.3. some_attention is right by conventions of its own." in page
-    assert "\n\nChecked in float32 only.\n\n" in page
     assert "- query, key and value are (B, T, H, D) (tried)" in page
     assert "| Causal | convention | Right \\| by its own convention. |" in page
     assert "A window." in page
