@@ -72,7 +72,7 @@ BROKEN = [
         "id is 'two-readers', which again.md has already|two-readers.md has already",
     ),
     ("no-header.md", "words", "no-header.md has no header"),
-    ("half.md", "+++\nid = ", "half.md has no header"),
+    ("half.md", "+++\nid = ", "half.md has a header without an end"),
     ("bytes.md", b"\xff\xfe\x00", "bytes.md is not UTF-8 text"),
     ("large.md", b"x" * 1_000_001, "large.md has more than 1,000,000 bytes"),
     ("set.md", "+++\n+++\n", "set.md: id is missing"),

@@ -15,7 +15,7 @@ from ..workbook.own import VARIABLE, beside, exercise_files, own_folder, read_fi
 from ..workbook.proofreading import Finding, Proof, proofread
 from ..workbook.skeleton import FOLDER, write_skeleton
 from .json_text import json_text
-from .text import spelled, width_of_page, wrapped
+from .text import NO_BREAK, spelled, width_of_page, wrapped
 
 NOT_RIGHT = 1  # exit status: something is to be mended
 
@@ -85,7 +85,9 @@ def _proofs(folder: Path | None) -> Iterator[Proof]:
 def _lines(proof: Proof, blind: bool) -> Iterator[str]:
     sign = "✗" if proof.findings else "✓"
     yield f"{sign} {proof.id}: {_state(proof)}"
-    yield from (f"  {finding.place}: {finding.says}" for finding in proof.findings)
+    for finding in proof.findings:
+        says = finding.says.replace("blind = [", f"blind{NO_BREAK}={NO_BREAK}[")  # or a paste is no TOML
+        yield f"  {finding.place}: {says}"
     if blind:
         yield from _blind_lines(proof)
 

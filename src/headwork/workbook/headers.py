@@ -7,6 +7,7 @@ an error, with the nearest key that exists.
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,17 +29,23 @@ def read_header(file: str, text: str) -> tuple[Header, str]:
     Raises FileError: no header, or one that is not TOML.
     """
     lines = text.removeprefix("\ufeff").splitlines()
-    if not lines or lines[0].rstrip() != FENCE or FENCE not in (line.rstrip() for line in lines[1:]):
+    if not lines or lines[0].rstrip() != FENCE:
         raise FileError(
             f"{file} has no header. It starts with a line {FENCE}, then TOML, then a line {FENCE}."
         )
+    if FENCE not in (line.rstrip() for line in lines[1:]):
+        raise FileError(f"{file} has a header without an end: a line {FENCE} goes before the opening text.")
     end = next(at for at, line in enumerate(lines[1:], 1) if line.rstrip() == FENCE)
     try:
         table = tomllib.loads("\n".join(lines[1:end]))
     except tomllib.TOMLDecodeError as error:
-        said = str(error).replace("at line", f"at line (counted after the first {FENCE})")
-        raise FileError(f"{file}: the header is not TOML: {said}.") from None
+        raise FileError(f"{file}: the header is not TOML: {_in_the_file(str(error))}.") from None
     return Header(file, "", table), "\n".join(lines[end + 1 :]).strip()
+
+
+def _in_the_file(said: str) -> str:
+    """A message of the TOML reader with the line as an editor counts it: from the first fence."""
+    return re.sub(r"at line (\d+)", lambda match: f"at line {int(match[1]) + 1}", said)
 
 
 @dataclass
@@ -60,7 +67,9 @@ class Header:
         self._read.add(key)
         if key not in self.table:
             if default is None:
-                raise self.error(key, f"is missing; {wanted} was expected")
+                near = difflib.get_close_matches(key, set(self.table) - self._read, n=1)
+                instead = f", and there is {near[0]!r}, which is no key" if near else ""
+                raise self.error(key, f"is missing; {wanted} was expected{instead}")
             return default
         value = self.table[key]
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
