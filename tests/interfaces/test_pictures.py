@@ -53,7 +53,7 @@ SAYS = [
     ("saturation", "Times 1, the weights are 0.245 0.090 0.665", "softmax of [1 0 2]"),
     ("saturation", "times 5, the weights are 0.007 0.0000451 0.993", "softmax of [5 0 10]"),
     ("cost", "1,000,000 entries for 1,000 tokens, 4,000,000 for 2,000", "n²"),
-    ("cost", "Beyond 192 tokens it is the larger of the two.", "n² = 3 · 64 · n"),
+    ("cost", "Beyond 256 tokens it is the larger of the two.", "n² = 4 · 64 · n"),
 ]  # fmt: skip
 
 

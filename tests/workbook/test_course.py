@@ -48,7 +48,10 @@ REFUSED = [
     ("2.9", "no exercise '2.9'"),
     ("code-c", "code-causal or code-cache"),
     ("level", "level-1.1, .* or one of 5 more"),
-    ("scores@x", "'x' is no seed; a whole number was expected, such as scores@7"),
+    (
+        "scores@x",
+        "'x' is no seed; a whole number from 0 to 9223372036854775808 was expected, such as scores@7",
+    ),
     ("scores@٣", "'٣' is no seed"),
     ("scores@" + "9" * 40, "is no seed"),
     ("nothing@7", "no exercise 'nothing@7'"),

@@ -103,7 +103,8 @@ def _said_of(place: str, importing: Callable[[], Imported]) -> Imported:
         return importing()
     except SyntaxError as error:
         file = os.path.basename(error.filename or place)
-        raise HeadworkError(f"{file} is not valid Python: line {error.lineno}: {error.msg}.") from None
+        line = f"line {error.lineno}: " if error.lineno else ""
+        raise HeadworkError(f"{file} is not valid Python: {line}{error.msg}.") from None
     except ImportError as error:
         raise HeadworkError(
             f"{where} cannot be imported. {words(error)}. Python here is {sys.executable}."

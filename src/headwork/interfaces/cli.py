@@ -281,7 +281,7 @@ def show(
     from .show import run_show
 
     choice = Choice(head - 1 if head else None, batch)
-    if plot or picture or dark:
+    if plot is not None or picture or dark:
         from .plot_verb import run_plot
 
         return run_plot(

@@ -192,27 +192,27 @@ WIDTH = 64
 
 
 def cost_picture() -> Picture:
-    """How many numbers attention holds as a text grows: the score matrix, and queries, keys and values.
+    """How many numbers attention holds as a text grows: the score matrix, and Q, K, V and the output.
 
     Raises nothing. Special cases: one head of width 64.
     """
     entries = [cost(T, T, WIDTH).entries for T in LENGTHS]
-    inputs = [cost(T, T, WIDTH, itemsize=1).input_bytes for T in LENGTHS]
+    rows = [4 * WIDTH * T for T in LENGTHS]  # Q, K, V and the output
     one, two = (cost(T, T, WIDTH).entries for T in (1000, 2000))
     says = (
         f"How many numbers one head of width {WIDTH} holds, against the length of the text; both axes are "
-        "logarithmic. Queries, keys and values together rise in a straight line of slope 1: twice the "
-        f"tokens, twice the numbers. The score matrix rises twice as steeply: {one:,} entries for 1,000 "
-        f"tokens, {two:,} for 2,000, four times as many. Beyond {3 * WIDTH} tokens it is the larger of "
+        "logarithmic. Queries, keys, values and outputs together rise in a straight line of slope 1: twice "
+        f"the tokens, twice the numbers. The score matrix rises twice as steeply: {one:,} entries for 1,000 "
+        f"tokens, {two:,} for 2,000, four times as many. Beyond {4 * WIDTH} tokens it is the larger of "
         "the two."
     )
 
     def draw(axes: Sequence[Any], theme: Theme) -> None:
         own = axes[0]
         own.plot(LENGTHS, entries, "-", marker="o", markersize=5, color=theme.accent)
-        own.plot(LENGTHS, inputs, "--", marker="s", markersize=5, color=theme.ink)
+        own.plot(LENGTHS, rows, "--", marker="s", markersize=5, color=theme.ink)
         _named_at_end(own, LENGTHS[-1], entries[-1], "score matrix", theme.accent)
-        _named_at_end(own, LENGTHS[-1], inputs[-1], "Q, K and V", theme.ink)
+        _named_at_end(own, LENGTHS[-1], rows[-1], "Q, K, V and z", theme.ink)
         for T, count, text in ((1000, one, "10⁶"), (2000, two, "4·10⁶")):
             own.annotate(text, (T, count), (-8, 6), textcoords="offset points", ha="right", fontsize=9)
         own.set_xscale("log", base=2)

@@ -37,7 +37,9 @@ def run_plot(
         raise OptionError(f"--picture is {picture[:40]!r}; it is one of {', '.join(PICTURES)}.")
     exercise = _exercise(problem_text)
     name = picture or OF_EXERCISE.get(exercise.id.partition("@")[0] if exercise else "", "weights")
-    made = picture_named(name, _work(problem_text, exercise), digits, choice)
+    # Its own picture is of the numbers that it starts from; one that was asked for is of the problem.
+    is_own = picture is None and name != "weights"
+    made = picture_named(name, None if is_own else _work(problem_text, exercise), digits, choice)
     write_whole(Path(file), drawn(made, kind, dark=dark))
     if json:
         print(json_text({"written": file, **made.to_dict()}))

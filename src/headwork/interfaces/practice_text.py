@@ -221,7 +221,7 @@ def state_words(stand: Standing, plain: bool) -> str:
     """How far an exercise has come, with a sign that needs no colour."""
     words = {
         "done": "done, with the solution" if stand.solved else "done",
-        "begun": f"begun, {len(stand.done)} of {stand.asked} questions",
+        "begun": f"begun, {len(stand.done)} of {stand.asked} question{'s' * (stand.asked != 1)}",
         "not yet": "not yet",
     }[stand.state]
     return words if plain else f"{STATE_SIGNS[stand.state]} {words}"

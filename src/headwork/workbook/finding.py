@@ -37,8 +37,8 @@ def find_exercise(name: str) -> Exercise:
         return found
     if not (seed.isascii() and seed.isdigit() and len(seed) <= MOST_SEED_DIGITS):
         raise UnknownNameError(
-            f"{_shown(asked)!r} asks for fresh numbers, and {_shown(seed)!r} is no seed; a whole number was "
-            f"expected, such as {found.id}@7."
+            f"{_shown(asked)!r} asks for fresh numbers, and {_shown(seed)!r} is no seed; a whole number "
+            f"from 0 to 9223372036854775808 was expected, such as {found.id}@7."
         )
     from .numbers import drawn  # all of mathematics, which a list does without
 

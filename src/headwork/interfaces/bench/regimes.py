@@ -152,7 +152,7 @@ _TWO_THREADS = [
     Regime("odd", "1000 tokens, width 80", Tq=1000, D=80, goal=1.15),
     Regime("other-width", "1024 tokens, values of width 128", Dv=128, goal=2),
     Regime("backward", "forward and backward, 1024 tokens", backward=True, goal=1.3),
-    Regime("backward-causal", "the same, causal", backward=True, causal=True, goal=1.7),
+    Regime("backward-causal", "forward and backward, causal", backward=True, causal=True, goal=1.7),
     Regime("tiny", "3 tokens of width 4, one call", H=1, Tq=3, D=4, goal=2, is_short=True),
     Regime("float64", "float64, dense, 1024 tokens", dtype="float64", goal=1.0),
     Regime("float64-causal", "float64, causal, 1024 tokens", dtype="float64", causal=True, goal=1.0),
