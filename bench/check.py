@@ -43,22 +43,22 @@ from startup import machine
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "conformance")]
 
-from mutants import MUTANTS  # noqa: E402
-from mutants.in_catalogue import names  # noqa: E402
-from zoo import RIGHT_FILES, entries, mutated  # noqa: E402
+from mutants import MUTANTS
+from mutants.in_catalogue import names
+from zoo import RIGHT_FILES, entries, mutated
 
-from headwork.conformance.adapter import recognise  # noqa: E402
-from headwork.conformance.battery import Case, draw_battery, draw_case  # noqa: E402
-from headwork.conformance.checking import check  # noqa: E402
-from headwork.conformance.comparing import ask, packed  # noqa: E402
-from headwork.conformance.entries import Entry  # noqa: E402
-from headwork.conformance.here import Here  # noqa: E402
-from headwork.conformance.interface import Interface  # noqa: E402
-from headwork.conformance.judging import SAID_BY  # noqa: E402
-from headwork.conformance.numbers import drawn, plain, wide  # noqa: E402
-from headwork.conformance.proof import first_shown  # noqa: E402
-from headwork.conformance.report import Check  # noqa: E402
-from headwork.mistakes.mistake import Mistake  # noqa: E402
+from headwork.conformance.adapter import recognise
+from headwork.conformance.battery import Case, draw_battery, draw_case
+from headwork.conformance.checking import check
+from headwork.conformance.comparing import ask, packed
+from headwork.conformance.entries import Entry
+from headwork.conformance.here import Here
+from headwork.conformance.interface import Interface
+from headwork.conformance.judging import SAID_BY
+from headwork.conformance.numbers import drawn, plain, wide
+from headwork.conformance.proof import first_shown
+from headwork.conformance.report import Check
+from headwork.mistakes.mistake import Mistake
 
 RESULTS = Path(__file__).parent / "results" / "check.json"
 ROLES = mutated.CALLABLE - {"rope", "chunks"}  # what a check asks for
@@ -161,7 +161,7 @@ def without(function: Callable[..., Any], *options: str) -> Callable[..., Any]:
 
     signature = inspect.signature(function)
     kept = [each for name, each in signature.parameters.items() if name not in options]
-    attention.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+    attention.__signature__ = signature.replace(parameters=kept)
     attention.__name__ = function.__name__
     return attention
 

@@ -24,13 +24,13 @@ from startup import machine
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path.insert(0, str(TESTS))
 
-from mutants import RIGHT  # noqa: E402
-from mutants.as_code import ANSWERS, file_text  # noqa: E402
-from mutants.in_catalogue import names  # noqa: E402
-from mutants.mutant import Mutant  # noqa: E402
+from mutants import RIGHT
+from mutants.as_code import ANSWERS, file_text
+from mutants.in_catalogue import names
+from mutants.mutant import Mutant
 
-from headwork.workbook.coding import CodeCheck, check_code  # noqa: E402
-from headwork.workbook.tracks import track_named, tracks  # noqa: E402
+from headwork.workbook.coding import CodeCheck, check_code
+from headwork.workbook.tracks import track_named, tracks
 
 RESULTS = Path(__file__).parent / "results" / "code-mutants.json"
 # Of two parts, the last is what is left when the first is forgotten; a track has more parts.

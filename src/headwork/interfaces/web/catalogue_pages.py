@@ -129,7 +129,8 @@ def given_of(example: Example) -> tuple[Matrix, ...]:
 
 
 def _counted(array: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return tuple(tuple(str(at + 1) for at in range(size)) for size in array.shape[:2])  # type: ignore[return-value]
+    rows, columns = (tuple(str(at + 1) for at in range(size)) for size in array.shape[:2])
+    return rows, columns
 
 
 def tables_of(example: Example, name: str, id: str, labels: tuple[str, str]) -> tuple[str, Matrix, Matrix]:

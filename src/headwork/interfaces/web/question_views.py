@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -177,7 +178,7 @@ def question_view(
     question = exercise.questions[at]
     own = [act for act in acts if act.question == question.id]
     opened = hints_open(question, acts)
-    common = {
+    common: dict[str, Any] = {
         "question": question,
         "number": at + 1,
         "of": len(exercise.questions),
@@ -188,14 +189,14 @@ def question_view(
         "error": error,
     }
     if isinstance(question, ExplainQuestion):
-        return QuestionView(**common, **_explaining(question, own, typed))  # type: ignore[arg-type]
+        return QuestionView(**common, **_explaining(question, own, typed))
     if isinstance(question, CodeQuestion):
-        return QuestionView(**common, track=track_named(question.track))  # type: ignore[arg-type]
+        return QuestionView(**common, track=track_named(question.track))
     answers = answers_to(question, acts)
     answer = answers[-1].text if answers and not error else ""
     judged = _judged(exercise, question, answer, acts) if answer else None
     marked = _marked(judged) if judged else {}
-    return QuestionView(**common, **marked, **_form(exercise, question, answer, judged, typed))  # type: ignore[arg-type]
+    return QuestionView(**common, **marked, **_form(exercise, question, answer, judged, typed))
 
 
 # --- marks -----------------------------------------------------------------------------------------
@@ -226,9 +227,9 @@ def _remembered(
     return judge(exercise, question, answer, dict(earlier))
 
 
-def _marked(judged: Judged) -> dict[str, object]:
+def _marked(judged: Judged) -> dict[str, Any]:
     """What there is to say about an answer."""
-    said: dict[str, object] = {"sentence": judged.sentence}
+    said: dict[str, Any] = {"sentence": judged.sentence}
     if judged.step is None:
         return {**said, "mark": MARKS[judged.verdict]}
     said |= {"tally": tuple(_tally(judged)), "remarks": tuple(_remarks(judged))}
@@ -263,7 +264,7 @@ def _form(
     answer: str,
     judged: Judged | None,
     typed: Mapping[str, str] | None,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """What is to be filled in, with what is there."""
     typed = typed or {}
     if isinstance(question, ChoiceQuestion):
@@ -375,7 +376,7 @@ def _design_blocks(
 
 def _explaining(
     question: ExplainQuestion, own: Sequence[Act], typed: Mapping[str, str] | None
-) -> dict[str, object]:
+) -> dict[str, Any]:
     written = [at for at, act in enumerate(own) if act.kind in ("draft", "explanation")]
     if not written:
         return {"value": (typed or {}).get("text", "")}
