@@ -185,7 +185,10 @@ def _of_size(target: Target, size: int) -> tuple[Finding, ...]:
     is_known = _at_once(target.problem, target.step)
     if size == TRIPLES and not is_known and not _tells_three_apart(target, count):
         return ()
-    made = known_consequences(target.problem, target.step, size)
+    if is_known:
+        made = _all_at_once(target.problem, target.step)
+    else:
+        made = known_consequences(target.problem, target.step, size)
     findings = found_among(target, made, size)
     if findings and size == TRIPLES and not _tells_three_apart(target, count):
         return ()

@@ -8,6 +8,7 @@ linear in each term is extreme where every term is at an end of its interval, so
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -32,22 +33,22 @@ class Terms:
     most: Array
     half: Array
 
-    @property
+    @cached_property
     def low(self) -> Array:
         """The least they can be as written."""
         return np.asarray(np.maximum(self.least - self.half, 0))
 
-    @property
+    @cached_property
     def high(self) -> Array:
         """The most they can be as written."""
         return np.asarray(self.most + self.half)
 
-    @property
+    @cached_property
     def total(self) -> Array:
         """The true sum, (…, H, Tq, 1)."""
         return np.asarray(np.sum(self.exact, axis=-1, keepdims=True))
 
-    @property
+    @cached_property
     def several(self) -> Array:
         """Where there is something to add up, so that a sum can be rounded, (…, H, Tq, 1)."""
         return np.asarray(np.count_nonzero(self.exact, axis=-1, keepdims=True) > 1)

@@ -64,6 +64,7 @@ def online(logits: Array, value: Array, allowed: Array, lengths: Sequence[int], 
     own_tops = np.maximum.reduceat(logits, starts, axis=-1).astype(np.float64)
     tops, shrink = _frames(own_tops, fault)
     exps = softmax.exponentials(logits, np.repeat(tops, lengths, axis=-1))
+    own_sums = np.add.reduceat(exps, starts, axis=-1)
     kept_acc, kept_sum = (_kept(name, shrink, fault) for name in ("accumulator", "row_sum"))
     total, acc = np.zeros((*logits.shape[:-1], 1)), np.zeros((1,))
     for index, (start, length) in enumerate(zip(starts, lengths, strict=True)):
@@ -71,7 +72,7 @@ def online(logits: Array, value: Array, allowed: Array, lengths: Sequence[int], 
         seen = allowed if allowed.shape[-1] == 1 else allowed[..., part]
         added = softmax.blend(exps[..., part], value[..., part, :], seen)
         acc = added if kept_acc is None else acc * kept_acc[..., own] + added
-        own_sum = softmax.row_sum(exps[..., part])
+        own_sum = own_sums[..., own]
         total = own_sum if kept_sum is None else total * kept_sum[..., own] + own_sum
         acc = softmax.weights(acc, total) if fault.divides else acc
     return acc if fault.divides else softmax.weights(acc, total)

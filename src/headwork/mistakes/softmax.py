@@ -665,8 +665,11 @@ def _by_column(weights: Array) -> Array:
 
 def unguarded(problem: Problem, exps: Array, total: Array, logits: Array) -> Array:
     """0/0 is NaN in a row that may see something but whose exponentials have all become 0."""
-    lost = (total == 0) & ~np.isneginf(logits).all(axis=-1, keepdims=True)
-    return _in_dtype(problem, np.where(lost, exps.dtype.type(np.nan), softmax.weights(exps, total)))
+    weights = softmax.weights(exps, total)
+    if (total == 0).any():
+        lost = (total == 0) & ~np.isneginf(logits).all(axis=-1, keepdims=True)
+        weights = np.where(lost, exps.dtype.type(np.nan), weights)
+    return _in_dtype(problem, weights)
 
 
 UNGUARDED = Wrong(unguarded, ("exponentials", "row_sum", "logits"))
