@@ -134,9 +134,37 @@ def test_drawn_numbers_are_marked_diagnosed_and_kept_under_their_id(capsys, monk
     assert fresh == [{"id": "scores@7", "state": "begun", "done": 1, "questions": 3}]
 
 
+def test_a_seed_behind_the_id_is_the_seed(capsys):
+    _, said, _ = run(capsys, "fresh", "scores@7", "--json")
+    assert json.loads(said) == json.loads(run(capsys, "fresh", "scores", "--seed", "7", "--json")[1])
+    assert json.loads(said)["exercise"] == "scores@7"
+    assert run(capsys, "fresh", "scores@7", "--seed", "7", "--json")[1] == said
+    assert json.loads(run(capsys, "fresh", "scores", "--json")[1])["seed"] == 0
+
+
+def test_a_file_that_is_not_called_as_its_exercise_is_told_once(capsys, written):
+    written.rename(written.with_name("other.md"))
+    status, out, _ = run(capsys, "course", "check", "headwork-course")
+    assert status == 1
+    assert "1 thing to mend." in out
+    assert "call it two-readers.md, or give the exercise the id 'other'" in " ".join(out.split())
+    status, _, err = run(capsys, "practice", "two-readers", "--course", "headwork-course")
+    assert status == 2
+    assert "other.md: id is 'two-readers', and its file is 'other.md'" in err
+
+
 REFUSED = [
     # arguments                               what is said
     (["practice", "scores@x"], "is no seed"),
+    (["fresh", "scores@x"], "is no seed"),
+    (["fresh", "scores@"], "is no seed"),
+    (["fresh", "scores@7", "--seed", "3"], "asks for seed 7, and --seed for 3"),
+    (["fresh", "asymmetry@7"], "asymmetry has no numbers to draw"),
+    *(
+        ([verb, name, *more], "no exercise is named. Give its id or its number, such as scores or 3")
+        for name in ("", " ", "@7")
+        for verb, *more in (["practice"], ["hint"], ["show"], ["fresh"], ["mark", "1"], ["blindspots"])
+    ),
     (["practice", "scores@-1"], "is no seed"),
     (["practice", "scores@"], "is no seed"),
     (["practice", "scores@9223372036854775809"], "a whole number from 0 to 9223372036854775808"),

@@ -86,7 +86,9 @@ def test_without_a_verb_on_a_terminal_the_workbook_opens(monkeypatch):
     for stream in (sys.stdin, sys.stdout):
         monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
     assert cli.main([]) == 0
-    assert begun == [{"host": "127.0.0.1", "port": 0, "browser": True, "progress": None, "json": False}]
+    assert begun == [
+        {"host": "127.0.0.1", "port": 0, "browser": True, "progress": None, "json": False, "workers": 1}
+    ]
 
 
 def test_show_from_an_exercise_a_file_and_standard_input(capsys, tmp_path, monkeypatch):

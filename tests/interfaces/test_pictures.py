@@ -49,6 +49,7 @@ SAYS = [
     ("weights", "Query 1: key 1 1, key 2 hidden, key 3 hidden.", "one exponential over itself"),
     ("hill", "without scaling, the first weight is 0.6225 and the slope 0.2350", "1/(1 + e^(−0.5)), p(1 − p)"),
     ("hill", "scaled, the first weight is 0.5156 and the slope 0.2498", "1/(1 + e^(−0.0625))"),
+    ("hill", "equal steps along it are equal steps of the log-odds ln(σ/(1 − σ))", "it is drawn over those"),
     ("variance", "At d_k = 64 the three are 64, 1 and 1/64 = 0.015625.", "the sum of 64 variances of 1"),
     ("saturation", "Times 1, the weights are 0.245 0.090 0.665", "softmax of [1 0 2]"),
     ("saturation", "times 5, the weights are 0.007 0.0000451 0.993", "softmax of [5 0 10]"),
@@ -60,6 +61,16 @@ SAYS = [
 @pytest.mark.parametrize(("name", "words", "source"), SAYS)
 def test_what_is_shown_is_said_in_words(name, words, source):
     assert words in MADE[name].says
+
+
+def test_a_stretched_axis_says_so():
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    hill_picture().draw([axes], LIGHT)
+    ticks = dict(zip([label.get_text() for label in axes.get_xticklabels()], axes.get_xticks(), strict=True))
+    assert ticks["0.9"] == pytest.approx(np.log(9)), "0.9 stands at ln(0.9/0.1), not at 0.9"
+    assert axes.get_xlabel() == "weight σ (stretched: equal steps of ln(σ/(1 − σ)))"
 
 
 def test_an_empty_row_and_heads_are_said():

@@ -98,13 +98,17 @@ WRONG = [
     # arguments                  said                                                  source
     (["nowhere"], "nowhere is not there. headwork practice 9 writes the first one", "no folder"),
     (["."], "has none of the files that are looked for: softmax.py, attention.py", "an empty one"),
+    (["../other place/mine.py"], "headwork check '../other place/mine.py' checks any attention", "elsewhere"),
     (["mine.py"], "mine.py defines none of the functions that the exercises ask for: softmax,", "another function"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("arguments", "said", "source"), WRONG)
 def test_what_cannot_be_watched_is_said(folder, capsys, arguments, said, source):
-    Path("mine.py").write_text("def kernel(q):\n    return q\n", encoding="utf-8")
+    elsewhere = folder.parents[1] / "other place"
+    elsewhere.mkdir(exist_ok=True)
+    for path in (Path("mine.py"), elsewhere / "mine.py"):
+        path.write_text("def kernel(q):\n    return q\n", encoding="utf-8")
     status, _, message = watched(capsys, *arguments)
     assert status == 2
     assert said in message
@@ -124,7 +128,7 @@ def test_a_save_checks_again_and_q_ends(folder):
     process, leader = _started(folder)
     try:
         said = _read_until(leader, "q ends.")
-        assert "Watching attention.py. Enter checks again" in said
+        assert "Watching headwork-code/attention.py. Enter checks again" in said
         assert "Nothing is written yet" in said
         file.write_text(UNSCALED, encoding="utf-8")
         assert "It left the scores unscaled" in _read_until(leader, "q ends.")

@@ -108,6 +108,15 @@ def test_jax_functions_are_handed_its_arrays(tmp_path):
 
 # ---------------------------------------------------------------- what is named
 
+
+@pytest.mark.parametrize("sums", ["e.sum(axis=0)", "e.sum(axis=0, keepdims=True)"])
+def test_a_softmax_down_the_columns_is_named_though_it_overflows_besides(tmp_path, sums):
+    text = f"import numpy as np\n\n\ndef softmax(scores):\n    e = np.exp(scores)\n    return e / {sums}\n"
+    (named,) = checked(tmp_path, "softmax", text).named
+    assert named.ids == ("softmax-over-queries",)
+    assert "large" not in named.cases  # e^1000 is ∞ there
+
+
 NAMED = [
     # body                                                                                  ids                                          source
     ("return softmax(query @ key.T) @ value", ("scale-missing",), "no division"),

@@ -41,7 +41,7 @@ REFUSED = [
     ("a", "asymmetry or all-rows"),
     ("scroes", "The nearest: scores"),
     ("zebra", "no exercise 'zebra'. headwork list shows them all"),
-    ("", "no exercise ''. headwork list shows them all"),
+    ("", "no exercise is named. Give its id or its number"),
     ("0", "exercises 1 to 10"),
     ("11", "exercises 1 to 10"),
     ("9" * 5000, "no exercise 999999: three tokens by hand has"),

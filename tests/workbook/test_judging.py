@@ -57,6 +57,28 @@ def test_a_typical_wrong_number_is_named(exercise, question, answer, said):
     assert said in mark.sentence
 
 
+CUT_OFF = [
+    # exercise   question     answer     verdict      source
+    ("level-5.3", "scaled",  "2 0",     "not right", "4/2: divided by d_k = 2, and 2.8284 cut off"),
+    ("level-5.3", "scaled",  "2.0 0",   "not right", "the same"),
+    ("level-5.3", "scaled",  "3 0",     "short",     "2.8284 rounded, which no mistake of the list gives"),
+    ("level-5.3", "scaled",  "2.8 0",   "short",     "2.8284 to one digit"),
+    ("level-5.3", "scaled",  "2.82 0",  "short",     "2.8284 cut off after two digits, and nobody's mistake"),
+    ("level-5.3", "weights", "0.9 0.1", "short",     "0.9442 0.0558 to one digit"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("exercise", "question", "answer", "verdict", "source"), CUT_OFF)
+def test_what_a_typical_mistake_gives_is_no_right_answer_cut_off(exercise, question, answer, verdict, source):
+    assert judged(exercise, question, answer).verdict == verdict, source
+
+
+def test_such_an_answer_is_explained_and_shown_as_it_was_typed():
+    mark = judged("level-5.3", "scaled", "2 0")
+    assert ("scale-d-k-instead-of-sqrt",) in mark.explanation.mistakes
+    assert [entry.text for entry in mark.step.entries] == ["2", "0"]
+
+
 def test_no_typical_wrong_number_is_right_and_none_is_taken_for_another():
     for exercise in exercises():
         for question in exercise.questions:

@@ -1,5 +1,7 @@
 """A folder of somebody's own exercises works beside ours, and says what is wrong with it."""
 
+import os
+
 import pytest
 
 from headwork.errors import FileError, OptionError
@@ -71,6 +73,13 @@ BROKEN = [
         filled("two-readers"),
         "id is 'two-readers', which again.md has already|two-readers.md has already",
     ),
+    (
+        "third.md",
+        filled("other-id"),
+        "third.md: id is 'other-id', and its file is 'third.md'. A file is named after the id: "
+        "call it other-id.md, or give the exercise the id 'third'",
+    ),
+    ("My third.md", filled("other-id"), "call it other-id.md\\.$"),
     ("no-header.md", "words", "no-header.md has no header"),
     ("half.md", "+++\nid = ", "half.md has a header without an end"),
     ("bytes.md", b"\xff\xfe\x00", "bytes.md is not UTF-8 text"),
@@ -90,6 +99,18 @@ def test_a_folder_that_is_not_there_or_empty_is_told(tmp_path):
     with beside(tmp_path / "nowhere"), pytest.raises(FileError, match="there is no folder"):
         course()
     with beside(tmp_path), pytest.raises(FileError, match="has no exercises"):
+        course()
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_called_as_an_exercise_and_is_no_file_is_told_and_not_waited_for(folder, make):
+    make(folder / "other.md")
+    with pytest.raises(FileError, match=r"other\.md is no file but something else"):
+        course()
+
+
+def test_a_file_in_place_of_the_folder_is_told(folder):
+    with beside(folder / "two-readers.md"), pytest.raises(FileError, match="is a file, and --course"):
         course()
 
 

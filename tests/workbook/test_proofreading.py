@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from headwork.errors import FileError
+from headwork.workbook import proofreading
 from headwork.workbook.course import exercises
 from headwork.workbook.exercises import read_exercise
+from headwork.workbook.judging import judge
 from headwork.workbook.proofreading import proofread
 from headwork.workbook.questions import CodeQuestion
 from headwork.workbook.skeleton import SKELETON
@@ -88,6 +90,23 @@ def test_a_slip_is_found_and_told_with_its_place(old, new, place, said):
         assert findings == ()
         return
     assert any(finding.place == place and said in finding.says for finding in findings), findings
+
+
+def test_what_is_found_with_every_seed_is_told_once_with_the_seeds(monkeypatch):
+    exercise = read_exercise("mine.md", with_number().replace('stays = ["why"]', 'stays = ["root"]'))
+    without = [replace(question, hints=()) for question in exercise.questions]
+    findings = proofread(replace(exercise, questions=tuple(without))).findings
+    assert [one.place for one in findings].count("question root") == 1, "not again for each seed"
+    monkeypatch.setattr(proofreading, "judge", lambda fresh, *rest: judged_unless_drawn(fresh, *rest))
+    findings = proofread(exercise).findings
+    assert [one.place for one in findings] == ["seeds 0, 1 and 2 of the 3 that were drawn, question scaled"]
+
+
+def judged_unless_drawn(exercise, question, answer, earlier):
+    """As if no scaled scores of drawn numbers could be right."""
+    judged = judge(exercise, question, answer, earlier)
+    spoilt = exercise.drawn_from and question.id == "scaled"
+    return replace(judged, verdict="not right") if spoilt else judged
 
 
 @pytest.mark.parametrize(

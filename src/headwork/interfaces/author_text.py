@@ -11,7 +11,7 @@ from ..errors import HeadworkError
 from ..mistakes.lookup import mistake_named
 from ..workbook.course import course, exercises
 from ..workbook.exercises import Exercise, read_exercise
-from ..workbook.own import VARIABLE, beside, exercise_files, own_folder, read_file
+from ..workbook.own import VARIABLE, beside, exercise_files, name_error, own_folder, read_file
 from ..workbook.proofreading import Finding, Proof, proofread
 from ..workbook.skeleton import FOLDER, write_skeleton
 from .json_text import json_text
@@ -77,7 +77,8 @@ def _proofs(folder: Path | None) -> Iterator[Proof]:
     try:
         course()  # the set as a whole: ids that are taken, set.md
     except HeadworkError as error:
-        if len(made) == len(exercise_files(folder)):  # a file that cannot be read was told already
+        is_told = len(made) < len(exercise_files(folder)) or any(map(name_error, made))
+        if not is_told:  # with the file that it is about
             yield Proof("set", str(folder), (Finding("the folder", str(error)),))
     yield from map(proofread, made)
 

@@ -173,6 +173,7 @@ def headwork(context: click.Context) -> int:
 @headwork.command("open")
 @click.option("--port", metavar="N", type=_Whole(0, 65535), default=0, help="If not a free one.")
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", help="Serve others too, at this address.")
+@click.option("--workers", metavar="N", type=_Whole(1, 64), default=1, help="Processes that answer.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @progress_file
 @own_course
@@ -180,6 +181,7 @@ def headwork(context: click.Context) -> int:
 def open_workbook(
     port: int = 0,
     host: str = "127.0.0.1",
+    workers: int = 1,
     no_browser: bool = False,
     progress: Path | None = None,
     json: bool = False,
@@ -190,7 +192,9 @@ def open_workbook(
     """
     from .web.serving import run_open
 
-    return run_open(host=host, port=port, browser=not no_browser, progress=progress, json=json)
+    return run_open(
+        host=host, port=port, browser=not no_browser, progress=progress, json=json, workers=workers
+    )
 
 
 @headwork.command()
@@ -442,7 +446,9 @@ def blindspots(
 
 @headwork.command()
 @problem
-@click.option("--seed", metavar="N", type=_Whole(0), default=0, show_default=True, help="Which numbers.")
+@click.option(
+    "--seed", metavar="N", type=_Whole(0), help="Which numbers; 0 if not said, or that of scores@7."
+)
 @click.option(
     "--separate",
     metavar="ID,...",
@@ -458,7 +464,7 @@ def blindspots(
 @plain
 def fresh(
     problem: str,
-    seed: int,
+    seed: int | None,
     separate: tuple[str, ...],
     size: str,
     step: str | None,

@@ -29,7 +29,9 @@ def hill_picture() -> Picture:
     told = [f"{name}, the first weight is {p:.4f} and the slope {p * (1 - p):.4f}" for name, p in points]
     says = (
         "A hill: how fast a weight σ changes with its score, σ(1 − σ). It is 0.25 at the top, where σ is "
-        "0.5, and falls to nearly 0 where σ is near 0 or 1. On it, for z = [8.0 7.5] and d_k = 64: "
+        "0.5, and falls to nearly 0 where σ is near 0 or 1. The axis of σ is stretched towards its ends: "
+        "equal steps along it are equal steps of the log-odds ln(σ/(1 − σ)), which for two keys is the gap "
+        "between their scores. On it, for z = [8.0 7.5] and d_k = 64: "
         f"{told[0]}; {told[1]}, nearer the top."
     )
     return Picture("hill", "How fast a weight changes with its score", says, (6.4, 3.8), _hill(points))
@@ -55,7 +57,7 @@ def _hill(points: Sequence[tuple[str, float]]) -> Callable[[Sequence[Any], Theme
         own.set(
             xlim=(-6, 6),
             ylim=(0, 0.28),
-            xlabel="weight σ",
+            xlabel="weight σ (stretched: equal steps of ln(σ/(1 − σ)))",
             ylabel="slope σ(1 − σ)",
             yticks=[0, 0.1, 0.2, 0.25],
         )

@@ -107,6 +107,8 @@ def _exercise(text: str) -> Problem:
     try:
         return problem_of(text)
     except UnknownNameError as error:
+        if not text.partition("@")[0].strip():
+            raise
         raise UnknownNameError(f"there is no file {shown(text)!r}, and {error}") from None
 
 

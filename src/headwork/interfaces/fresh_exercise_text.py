@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
-from ..errors import UnknownNameError
+from ..errors import OptionError, UnknownNameError
 from ..workbook.effort import effort
 from ..workbook.exercises import Exercise
-from ..workbook.finding import find_exercise
+from ..workbook.finding import find_exercise, read_seed
 from ..workbook.gate import step_questions
 from ..workbook.numbers import Drawing, drawing
 from ..workbook.transfer import write_whole
@@ -22,13 +22,30 @@ MOST_NUMBERS = 600  # that are printed; --output and --json have any number of t
 
 
 def is_drawn_exercise(text: str) -> bool:
-    """Whether an exercise is meant whose numbers can be drawn. Raises nothing."""
-    if names_file(text) or is_json(text) or "@" in text:
+    """Whether an exercise is meant whose numbers can be drawn, with a seed behind it or without.
+
+    Raises nothing.
+    """
+    if names_file(text) or is_json(text):
         return False
     try:
-        return bool(find_exercise(text).separates)
+        return bool(find_exercise(text.partition("@")[0]).separates)
     except UnknownNameError:
         return False
+
+
+def with_seed(text: str, seed: int | None) -> tuple[str, int]:
+    """The name and the seed that are meant: scores@7 says both, and --seed has to agree with it.
+
+    Raises UnknownNameError where what stands behind the @ is no seed; OptionError where the two differ.
+    """
+    name, at, said = text.strip().partition("@")
+    if not at:
+        return name, seed or 0
+    meant = read_seed(said, find_exercise(name).id)
+    if seed is not None and seed != meant:
+        raise OptionError(f"{text.strip()} asks for seed {meant}, and --seed for {seed}. Give one of them.")
+    return name, meant
 
 
 def run_fresh_exercise(text: str, seed: int, output: str | None, json: bool, plain: bool) -> int:

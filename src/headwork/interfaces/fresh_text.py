@@ -15,7 +15,7 @@ from ..mistakes.mistake import Mistake
 from ..workbook.transfer import write_whole
 from .blind_text import where
 from .files import read_problem
-from .fresh_exercise_text import is_drawn_exercise, run_fresh_exercise
+from .fresh_exercise_text import is_drawn_exercise, run_fresh_exercise, with_seed
 from .input_text import input_lines
 from .json_text import json_text
 from .text import spelled, width_of_page, wrapped
@@ -29,7 +29,7 @@ MOST_PAIRS = 8  # listed; --json has all of them
 def run_fresh(
     problem_text: str,
     *,
-    seed: int = 0,
+    seed: int | None = None,
     separate: Sequence[str] = (),
     sizes: str = "",
     step: str | None = None,
@@ -38,13 +38,17 @@ def run_fresh(
     json: bool = False,
     plain: bool = False,
 ) -> int:
-    """Print fresh numbers and what they prove; the exit status. Raises HeadworkError."""
+    """Print fresh numbers and what they prove; the exit status. Raises HeadworkError.
+
+    seed  which numbers; None is that of EXERCISE@SEED, or else 0
+    """
     wanted = _wanted(separate)
     if not (wanted or sizes or step or digits is not None) and is_drawn_exercise(problem_text):
-        return run_fresh_exercise(problem_text, seed, output, json, plain)
+        name, seed = with_seed(problem_text, seed)
+        return run_fresh_exercise(name, seed, output, json, plain)
     problem = read_problem(problem_text)
     digits = usual_digits([problem]) if digits is None else digits
-    fresh = fresh_problem(problem, seed, wanted, read_sizes(sizes), step, digits)
+    fresh = fresh_problem(problem, seed or 0, wanted, read_sizes(sizes), step, digits)
     if output is not None:
         write_whole(Path(output), json_text(fresh.problem) + "\n")
     if json:
@@ -92,7 +96,7 @@ def _lines(fresh: Fresh) -> Iterator[tuple[int, str]]:
     count = len(fresh.shows) + len(fresh.hides)
     place = where(fresh.step, fresh.digits)
     yield 0, f"From seed {fresh.seed}, {draws}. Proven {place}:"
-    yield 1, f"{len(fresh.shows)} of {count} mistakes show."
+    yield 1, f"{len(fresh.shows)} of {count} mistake{'s show' if count != 1 else ' shows'}."
     if fresh.hides:
         yield 1, "Not shown, whatever was drawn: " + ", ".join(m.id for m in fresh.hides) + "."
     pairs = len(fresh.shows) * (len(fresh.shows) - 1) // 2

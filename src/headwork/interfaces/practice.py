@@ -38,7 +38,7 @@ def run_practice(exercise: str | None, *, progress: Path | None, plain: bool, js
     from ..workbook.session import Session  # marking and all of mathematics, which a list does without
 
     _forgive_bytes()
-    chosen = find_exercise(exercise) if exercise else None
+    chosen = None if exercise is None else find_exercise(exercise)
     with open_progress(progress, create=True) as kept:
         session = Session(kept.progress, code_folder())
         page = _Lines() if json else Page(plain)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 
 from ..errors import FileError, OptionError
 from ..workbook.code_results import keep_check
 from ..workbook.coding import CodeCheck, check_code
+from ..workbook.in_code import shown_path
 from ..workbook.keeping import open_progress
 from ..workbook.progress import Progress
 from ..workbook.stubs import FOLDER, code_folder, track_of
@@ -74,7 +76,7 @@ def _track(path: Path) -> Track:
         names = ", ".join(each.function for each in tracks())
         raise FileError(
             f"{path.name} defines none of the functions that the exercises ask for: {names}. "
-            f"headwork check {path.name} checks any attention, whatever it is called."
+            f"headwork check {quote(str(path))} checks any attention, whatever it is called."
         )
     return track
 
@@ -136,4 +138,4 @@ class _Watched:
         """What is watched, for the line with the keys."""
         others = [path.name for path in self._own() if path.is_file() and path != self._last]
         more = f"; {', '.join(others)} when saved" if others else ""
-        return f"{self._last.name}{more}"
+        return f"{shown_path(self._last)}{more}"

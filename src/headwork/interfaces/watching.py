@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from .text import width_of_page, wrapped
+from .text import NO_BREAK, width_of_page, wrapped
 
 TICK = 0.25  # seconds between two looks: shorter than anybody's patience, and no load
 AGAIN = ("\n", "\r", " ", "r")
@@ -90,7 +90,7 @@ def _names(files: Stamps) -> str:
 
 
 def _print_hint(title: str, has_keys: bool) -> None:
-    keys = "Enter checks again, q ends." if has_keys else "Ctrl-C ends."
+    keys = f"Enter checks again, q{NO_BREAK}ends." if has_keys else f"Ctrl-C{NO_BREAK}ends."
     print()
     print(wrapped(f"Watching {title}. {keys}", width_of_page(), "", ""), flush=True)
 

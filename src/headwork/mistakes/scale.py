@@ -275,7 +275,7 @@ def _by(
         title=f"divided by {sign}{name}",
         formula=f"S/{divisor}",
         why=why if root else f"{why} And the root is missing.",
-        mend="Divide by √d_k, the root of the width of one key: key.shape[-1].",
+        mend="Divide by √d_k, the root of the width of one key: key.shape[-1], once the heads are split.",
         hides_when=f"{name} happens to be d_k, {EQUAL_ROWS}"
         if root
         else f"{name} happens to be √d_k, {EQUAL_ROWS}",

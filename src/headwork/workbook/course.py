@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .exercises import Exercise, read_exercise
 from .headers import Header, read_header
+from .misplaced import SET_KEYS
 
 THREE_TOKENS = (
     "scores",
@@ -219,7 +220,7 @@ def read_set(file: str, text: str, made: tuple[Exercise, ...]) -> ExerciseSet:
     Raises FileError, naming file and key; also where an exercise names a part that is not there.
     Special cases: none.
     """
-    header, opening = read_header(file, text)
+    header, opening = read_header(file, text, SET_KEYS)
     found = header.whole_table(lambda table: _set(table, opening, made))
     for one in found.announced:
         if one.part not in [part.id for part in found.parts]:

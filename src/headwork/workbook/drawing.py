@@ -23,6 +23,7 @@ T = TypeVar("T")
 
 FEWEST = 2  # multiples of the unit: with fewer, hardly two draws differ
 SCORES = 3  # the same for scores that are given
+FEW = 2  # scores in all: of so few, whole numbers hardly give ten tables, and halves are drawn
 FAR = 100  # scores from here on are about overflow, and stay
 COARSE = 5  # [5 0 10] keeps its unit of 5, and [2 0] may become [1 2]
 SIGNED = ("query", "key")  # numbers without a sign would hide every mistake in signs
@@ -75,10 +76,15 @@ def _drawn(name: str, values: Any, dice: Dice, wanted: tuple[int, ...] | None) -
 
 
 def _scores(values: Any, dice: Dice) -> Any:
-    """Any numbers of that kind, zeros among them; −∞ stays in its place, and a row far from 0 stays there."""
+    """Any numbers of that kind, zeros among them; −∞ stays in its place, and a row far from 0 stays there.
+
+    Of one or two scores only nine tables of whole numbers are worth asking about: these are halves of either
+    sign.
+    """
     rows, shape = _read(values)
     based = [(row, _base(row)) for row in rows]
     kind = _kind(tuple(tuple(x - base for x in row) for row, base in based), SCORES, False)
+    kind = IN_HALVES if sum(map(len, rows)) <= FEW else kind
     made = [
         [base + kind.number(dice, least=0) if math.isfinite(x) else x for x in row] for row, base in based
     ]
@@ -115,6 +121,9 @@ class _Kind:
         size = least + int(dice.random() * (self.most + 1 - least))
         is_negative = dice.random() < self.negative
         return self.unit * (-size if is_negative and size else size)
+
+
+IN_HALVES = _Kind(0.5, 2 * SCORES, NEGATIVE)
 
 
 @lru_cache(maxsize=256)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import FileError
 from .asking import read_id, read_questions
 from .headers import Header, read_header
+from .misplaced import EXERCISE_KEYS
 from .questions import Question, StepQuestion
 
 if TYPE_CHECKING:
@@ -100,6 +101,11 @@ class Exercise:
         return any(isinstance(one, StepQuestion) and one.step == "row_max" for one in self.questions)
 
     @property
+    def merges_parts(self) -> bool:
+        """Whether the logsumexp is asked for: then parts of the keys are merged by it, not worked in turn."""
+        return any(isinstance(one, StepQuestion) and one.step == "logsumexp" for one in self.questions)
+
+    @property
     def kept(self) -> tuple[Question, ...]:
         """The questions that are asked of drawn numbers, too."""
         named = {*self.stays, *self.computed}
@@ -138,7 +144,7 @@ def read_exercise(file: str, text: str) -> Exercise:
     Raises FileError, naming file and key.
     Source: docs/exercises.md has every key.
     """
-    header, opening = read_header(file, text)
+    header, opening = read_header(file, text, EXERCISE_KEYS)
     if not opening:
         raise header.error("the text", "below the header is missing; an exercise opens with a few sentences")
     return header.whole_table(lambda header: _exercise(header, opening))
@@ -188,6 +194,6 @@ def _views(header: Header) -> tuple[View, ...]:
     """`shows`: names, or tables with field and rows."""
     shown = header.take("shows", list, "a list of results to keep in view", [])
     tables = [{"field": item} if isinstance(item, str) else item for item in shown]
-    return Header(header.file, header.place, {"shows": tables}).tables(
+    return Header(header.file, header.place, {"shows": tables}, header.lines).tables(
         "shows", lambda table: View(table.text("field"), table.wholes("rows"))
     )

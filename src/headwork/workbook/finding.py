@@ -17,32 +17,46 @@ MOST_SEED_DIGITS = 19
 LONGEST = 60
 MOST_NAMES = 8
 LIST = "headwork list shows them all."
+NO_NAME = f"no exercise is named. Give its id or its number, such as scores or 3. {LIST}"
 
 
-def find_exercise(name: str) -> Exercise:
+def find_exercise(text: str) -> Exercise:
     """The exercise that a learner means.
 
-    name  an id, a unique beginning of one, a number of the first set, a label such as 2.1, or a number of
+    text  an id, a unique beginning of one, a number of the first set, a label such as 2.1, or a number of
           another set behind its letter, such as p3; @ and a seed behind it ask for fresh numbers
     Special cases: capitals, blanks around it and a # before a number do not matter.
-    Raises UnknownNameError: not here yet, ambiguous, or unknown (with the nearest ids); OptionError where
-    there are no numbers to draw.
+    Raises UnknownNameError: no name at all, not here yet, ambiguous, or unknown (with the nearest ids);
+    OptionError where there are no numbers to draw.
     """
-    asked = name.strip()
+    asked = text.strip()
     plain, at, seed = asked.partition("@")
-    found = _find("-".join(plain.lower().lstrip("#").split()), _shown(asked))
+    name = "-".join(plain.lower().lstrip("#").split())
+    if not name:
+        raise UnknownNameError(NO_NAME)
+    found = _find(name, _shown(asked))
     if isinstance(found, Later):
         raise UnknownNameError(f"exercise {found.id} is not here yet. {LIST}")
     if not at:
         return found
-    if not (seed.isascii() and seed.isdigit() and len(seed) <= MOST_SEED_DIGITS):
-        raise UnknownNameError(
-            f"{_shown(asked)!r} asks for fresh numbers, and {_shown(seed)!r} is no seed; a whole number "
-            f"from 0 to 9223372036854775808 was expected, such as {found.id}@7."
-        )
     from .numbers import drawn  # all of mathematics, which a list does without
 
-    return drawn(found, int(seed))
+    return drawn(found, read_seed(seed, found.id))
+
+
+def read_seed(text: str, name: str) -> int:
+    """The seed behind an @.
+
+    text  as typed; name: the id of the exercise, for errors
+    Raises UnknownNameError where it is no whole number. Special cases: whether there are numbers for it is
+    asked when they are drawn.
+    """
+    if text.isascii() and text.isdigit() and len(text) <= MOST_SEED_DIGITS:
+        return int(text)
+    raise UnknownNameError(
+        f"{_shown(f'{name}@{text}')!r} asks for fresh numbers, and {_shown(text)!r} is no seed; a whole "
+        f"number from 0 to 9223372036854775808 was expected, such as {name}@7."
+    )
 
 
 def problem_of(name: str) -> Problem:
@@ -55,7 +69,7 @@ def _find(plain: str, asked: str) -> Exercise | Later:
     named = known.get(plain) or _numbered(plain) or _of_variant(known, plain)
     if named:
         return named
-    begins = [name for name in known if plain and name.startswith(plain)]
+    begins = [name for name in known if name.startswith(plain)]
     if len(begins) == 1:
         return known[begins[0]]
     if begins:
@@ -77,7 +91,7 @@ def _numbered(plain: str) -> Exercise | Later | None:
     """By its number behind the letter of its set; in a set without a letter, by its label."""
     for one in course():
         for each in one.announced:
-            if plain and plain == (f"{one.letter}{each.number}" if one.letter else each.label):
+            if plain == (f"{one.letter}{each.number}" if one.letter else each.label):
                 return each
     return None
 

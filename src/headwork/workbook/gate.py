@@ -87,6 +87,16 @@ def blind_spots(exercise: Exercise) -> tuple[str, ...]:
     return tuple(mistake.id for mistake in there if mistake not in shown)
 
 
+def hides(exercise: Exercise, question: StepQuestion, name: str) -> bool:
+    """Whether a mistake can be made at a step and leaves what is asked there right.
+
+    exercise, question  which; name: its id
+    Raises FileError, UnknownNameError. Special cases: none.
+    """
+    look = _look(exercise, question, (mistake_named(name),))
+    return bool(look.made) and not look.shows.all()
+
+
 def step_questions(exercise: Exercise) -> tuple[StepQuestion, ...]:
     """The questions that are marked against the problem worked out. Raises nothing. Special cases: none."""
     return tuple(question for question in exercise.questions if isinstance(question, StepQuestion))

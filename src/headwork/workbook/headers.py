@@ -14,19 +14,21 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ..errors import FileError
+from .misplaced import Keys, check_places, line_of
 
 FENCE = "+++"
 
 T = TypeVar("T")
 
 
-def read_header(file: str, text: str) -> tuple[Header, str]:
+def read_header(file: str, text: str, keys: Keys | None = None) -> tuple[Header, str]:
     """The header of a file and the Markdown after it.
 
     file  its name, for errors
     text  all of it
+    keys  of each table, where a key in the wrong one is to be told as that
     Special cases: line ends of any kind.
-    Raises FileError: no header, or one that is not TOML.
+    Raises FileError: no header, one that is not TOML, or a key in the wrong table.
     """
     lines = text.removeprefix("\ufeff").splitlines()
     if not lines or lines[0].rstrip() != FENCE:
@@ -40,7 +42,9 @@ def read_header(file: str, text: str) -> tuple[Header, str]:
         table = tomllib.loads("\n".join(lines[1:end]))
     except tomllib.TOMLDecodeError as error:
         raise FileError(f"{file}: the header is not TOML: {_in_the_file(str(error))}.") from None
-    return Header(file, "", table), "\n".join(lines[end + 1 :]).strip()
+    if keys is not None:
+        check_places(file, tuple(lines[:end]), table, keys)
+    return Header(file, "", table, tuple(lines[:end])), "\n".join(lines[end + 1 :]).strip()
 
 
 def _in_the_file(said: str) -> str:
@@ -54,12 +58,13 @@ class Header:
 
     Fields
     file   the file it stands in; place: where in the header, such as "questions[2]."
-    table  what the TOML says
+    table  what the TOML says; lines: of the file, up to the end of the header
     """
 
     file: str
     place: str
     table: dict[str, Any]
+    lines: tuple[str, ...] = ()
     _read: set[str] = field(default_factory=set)
 
     def take(self, key: str, kind: type[T], wanted: str, default: T | None = None) -> T:
@@ -110,7 +115,7 @@ class Header:
         if not all(isinstance(value, dict) for value in values):
             raise self.error(key, f"is {_brief(values)}; a list of tables was expected")
         return tuple(
-            Header(self.file, f"{self.place}{key}[{at}].", value).whole_table(read)
+            Header(self.file, f"{self.place}{key}[{at}].", value, self.lines).whole_table(read)
             for at, value in enumerate(values, 1)
         )
 
@@ -125,7 +130,9 @@ class Header:
                     if near
                     else f"the keys here are {', '.join(sorted(self._read))}"
                 )
-                raise self.error(key, f"is not a key that is read here; {hint}")
+                line = line_of(self.lines, self.place, key)
+                at = f"{key} (line {line})" if line else key
+                raise self.error(at, f"is not a key that is read here; {hint}")
         return made
 
     def error(self, key: str, said: str) -> FileError:

@@ -98,7 +98,10 @@ def judge(exercise: Exercise, question: Question, answer: str, earlier: Mapping[
     """
     match question:
         case StepQuestion():
-            return replace(judge_step(question, exercise.work, answer, earlier), typical=exercise.separates)
+            judged = judge_step(question, exercise.work, answer, earlier)
+            return replace(
+                _or_typical(exercise, question, judged, answer, earlier), typical=exercise.separates
+            )
         case NumberQuestion():
             return judge_number(question, answer)
         case ChoiceQuestion():
@@ -126,6 +129,33 @@ def judge_step(
     marking = mark(work.problem, answers, question.digits)
     step = marking[question.step]
     return Judged(step.verdict, step.sentence, step=step, marking=marking)
+
+
+def _or_typical(
+    exercise: Exercise,
+    question: StepQuestion,
+    judged: Judged,
+    answer: str,
+    earlier: Mapping[StepQuestion, str],
+) -> Judged:
+    """What is right so far by being cut off is not right where a typical mistake gives exactly that."""
+    step = judged.step
+    if judged.verdict != SHORT or step is None or not exercise.separates:
+        return judged
+    from .cut_off import (  # the catalogue, which right answers do without
+        is_cut_off,
+        names_one_of,
+        written_out,
+    )
+
+    if not is_cut_off(step, answer):
+        return judged
+    whole = judge_step(question, exercise.work, written_out(answer, question.digits), earlier)
+    if whole.marking is None or whole.step is None:
+        return judged
+    if not names_one_of(whole.marking.explanations.get(question.step), exercise.separates):
+        return judged
+    return replace(whole, step=replace(whole.step, texts=step.texts, echo=step.echo))
 
 
 def judge_number(question: NumberQuestion, answer: str) -> Judged:

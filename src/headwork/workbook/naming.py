@@ -79,6 +79,7 @@ def _rules(asked: Sequence[Asked]) -> tuple[Named, ...]:
         lambda: _named(explain(cases, pairs=False), failing),
         lambda: _rounded(cases),
         lambda: _dropped(cases),
+        lambda: _without_overflow(failing, passing),
         lambda: _named(explain(cases), failing),
         lambda: _of_most(explain_most(cases), explain_most(alone)),
     ]
@@ -88,6 +89,19 @@ def _rules(asked: Sequence[Asked]) -> tuple[Named, ...]:
 def _has_numbers(asked: Asked) -> bool:
     """Whether an entry that is off is a number all the same."""
     return bool(np.isfinite(asked.values[asked.case.step][asked.off]).any())
+
+
+def _without_overflow(failing: Sequence[Asked], passing: Sequence[Asked]) -> tuple[Named, ...]:
+    """One mistake on all cases whose numbers are numbers: where they overflow, it is another one besides."""
+    whole = [asked for asked in failing if not _overflows(asked)]
+    if not whole or len(whole) == len(failing):
+        return ()
+    return _named(explain(Cases(whole, passing), pairs=False), whole)
+
+
+def _overflows(asked: Asked) -> bool:
+    """Whether an entry that is off is no number."""
+    return not bool(np.isfinite(asked.values[asked.case.step][asked.off]).all())
 
 
 def _each_alone(cases: Cases) -> tuple[Group, ...]:

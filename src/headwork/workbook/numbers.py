@@ -59,21 +59,28 @@ def drawing(exercise: Exercise, seed: int) -> Drawing:
     """
     _check(exercise, seed)
     _check_formulas(exercise)
-    like, proved = likeness(exercise), 0
+    like, refused = likeness(exercise), list[Exercise]()
     for draws, fields in enumerate(_candidates(exercise, seed), 1):
         if fields == exercise.given or not like.may_fit(fields):
             continue
         fresh = replace(exercise, given=fields)
         if _is_like(fresh, like):
-            proved += 1
             if all_seen(fresh):
-                return Drawing(retold(exercise, fresh, seed), draws, proved)
-        if proved == MOST_PROVED:
+                return Drawing(retold(exercise, fresh, seed), draws, len(refused) + 1)
+            refused.append(fresh)
+        if len(refused) == MOST_PROVED:
             break
     raise OptionError(
         f"no numbers were found for {exercise.id}@{seed}: none of {draws} draws showed every mistake that "
-        f"it is about. Another seed may do; headwork practice {exercise.id} has the first numbers."
+        f"it is about and told them apart. {_why_none(refused)} headwork practice {exercise.id} has the "
+        "first numbers."
     )
+
+
+def _why_none(refused: list[Exercise]) -> str:
+    from .unmeetable import why_none  # the search for inputs, which draws do without
+
+    return why_none(refused)
 
 
 def _check(exercise: Exercise, seed: Any) -> None:

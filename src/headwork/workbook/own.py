@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from stat import S_ISREG
 
 from ..errors import FileError
+from .asking import KEBAB
 from .course import ExerciseSet, Part, read_set
 from .exercises import Exercise, read_exercise
 
@@ -46,6 +48,10 @@ def own_folder() -> Path | None:
     if not said:
         return None
     folder = Path(os.path.expanduser(said))
+    if os.path.isfile(folder):
+        raise FileError(
+            f"{said[:100]!r} is a file, and --course or {VARIABLE} names the folder that it is in."
+        )
     if not os.path.isdir(folder):  # which says so of a name that is too long, too
         raise FileError(
             f"there is no folder {said[:100]!r}, which {VARIABLE} or --course names. Name the one that has "
@@ -79,9 +85,16 @@ def exercise_files(folder: Path) -> tuple[Path, ...]:
 
 
 def read_file(path: Path) -> str:
-    """The text of an exercise. Raises FileError: not there, too large, not UTF-8. Special cases: none."""
+    """The text of an exercise.
+
+    Raises FileError: not there, too large, not UTF-8. Special cases: what is no plain file is not opened, as
+    a pipe would be waited for without end.
+    """
     try:
-        if path.stat().st_size > MOST_BYTES:
+        status = path.stat()
+        if not S_ISREG(status.st_mode):
+            raise FileError(f"{path.name} is no file but something else. Move it out of the folder.")
+        if status.st_size > MOST_BYTES:
             raise FileError(
                 f"{path.name} has more than {MOST_BYTES:,} bytes; an exercise has a few thousand."
             )
@@ -97,7 +110,8 @@ def own_set(folder: Path, course: Iterable[ExerciseSet]) -> ExerciseSet:
 
     folder  with one file for each exercise, and set.md where the set has parts and symbols of its own
     course  whose ids are taken, and whose symbols are used where set.md is not there
-    Raises FileError: an exercise that cannot be read, two of one id, none at all. Special cases: none.
+    Raises FileError: an exercise that cannot be read, two of one id, one whose id is not the name of its
+    file, none at all. Special cases: none.
     """
     made = [read_exercise(path.name, read_file(path)) for path in exercise_files(folder)]
     made.sort(key=lambda exercise: (exercise.number, exercise.id))
@@ -131,3 +145,19 @@ def _check_ids(made: list[Exercise], sets: tuple[ExerciseSet, ...]) -> None:
                 "Progress is kept under it, so give yours another."
             )
         taken[exercise.id] = exercise.file
+    for exercise in made:
+        said = name_error(exercise)
+        if said:
+            raise FileError(f"{exercise.file}: {said}")
+
+
+def name_error(exercise: Exercise) -> str:
+    """What is said of an exercise whose file is called otherwise than it; "" where the two agree."""
+    file = Path(exercise.file)
+    if file.name == f"{exercise.id}.md":
+        return ""
+    other = f", or give the exercise the id {file.stem!r}" if KEBAB.fullmatch(file.stem) else ""
+    return (
+        f"id is {exercise.id!r}, and its file is {file.name!r}. A file is named after the id: call it "
+        f"{exercise.id}.md{other}."
+    )

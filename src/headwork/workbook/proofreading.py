@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from .finding import find_exercise
 from .gate import Seen, blind_spots, seen, step_questions
 from .judging import judge, judge_number, judge_shape
 from .numbers import drawing
+from .own import name_error
 from .quantities import quantity
 from .questions import (
     ChoiceQuestion,
@@ -159,6 +160,12 @@ def right_answer(exercise: Exercise, question: Question) -> str | None:
 # --- what is looked at -----------------------------------------------------------------------------
 
 
+def _name(exercise: Exercise) -> Iterator[Finding]:
+    said = name_error(exercise)
+    if said:
+        yield Finding("id", said.removeprefix("id "))
+
+
 def _hints(exercise: Exercise) -> Iterator[Finding]:
     for question in exercise.questions:
         is_guess = isinstance(question, ChoiceQuestion) and question.guess
@@ -286,17 +293,26 @@ def _fresh(exercise: Exercise) -> Iterator[Finding]:
     """Drawn numbers pass the gate, and what is asked of them can be answered."""
     if not exercise.separates or any(True for _ in _separates(exercise)):
         return
+    checks, found = (_hints, _answers), dict[str, dict[int, str]]()  # what is said at a place, by seed
+    told = [finding for check in checks for finding in check(exercise)]
     for seed in SEEDS:
         try:
             fresh = drawing(exercise, seed).exercise
-            yield from (
-                Finding(f"seed {seed}, {finding.place}", finding.says)
-                for check in (_hints, _answers)
-                for finding in check(fresh)
-            )
+            for finding in (each for check in checks for each in check(fresh)):
+                if finding not in told:
+                    found.setdefault(finding.place, {})[seed] = finding.says
         except HeadworkError as error:
             yield Finding("separates", str(error))
             return
+    for place, said in found.items():
+        yield Finding(f"{_seeds(said)}, {place}", next(iter(said.values())))
+
+
+def _seeds(seeds: Iterable[int]) -> str:
+    """Which drawn numbers a finding is about, and how many were looked at."""
+    names = [str(seed) for seed in seeds]
+    listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return f"seed{'s' if len(names) > 1 else ''} {listed} of the {len(SEEDS)} that were drawn"
 
 
 def _first_numbers(exercise: Exercise) -> Iterator[Finding]:
@@ -346,6 +362,7 @@ def _code(exercise: Exercise) -> Iterator[Finding]:
 
 
 CHECKS: tuple[Check, ...] = (
+    _name,
     _hints,
     _answers,
     _wrong_answers,

@@ -12,12 +12,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..mechanism.fields import field_named
+from ..mechanism.masks import float_masks
 from ..mechanism.numerals import number_text
+from ..mechanism.tracing import Trace, seeds
+from ..problem import Problem
+from .effort import NEEDS
 from .exercises import Exercise
 from .gate import step_questions
 from .quantities import computed
 from .questions import NumberQuestion, Question, StepQuestion
-from .solutions import solution
+from .solutions import UNROUNDED, solution
 
 METHODS = {
     "query": "Each query is a row of X times the columns of W_Q.",
@@ -31,9 +36,9 @@ METHODS = {
     "capped": "Divide by the cap, take tanh, and multiply by the cap again.",
     "bias": "Minus the slope of the head times the distance between query and key.",
     "biased": "Each scaled score, with what is added to it.",
-    "masked": "What may not be seen becomes −∞; every other score stays, with what the mask adds to it.",
+    "masked": "What may not be seen becomes −∞; every other score stays as it is.",
     "row_max": "The largest score of each row that may be seen.",
-    "exponentials": "Each score becomes a power of e: the score is the exponent, and e^(−∞) = 0.",
+    "exponentials": "Each score becomes a power of e: the score is the exponent.",
     "row_sum": "Add the exponentials of the row up.",
     "weights": "Each weight is its exponential divided by the sum of its own row.",
     "logsumexp": "The natural logarithm of the sum of the exponentials of the row.",
@@ -41,12 +46,31 @@ METHODS = {
     "merged": "Lay the heads' outputs side by side, head 1 first.",
     "output": "Weight times value, added up over the keys, one component at a time.",
 }
+# the same where the problem has more than plain attention
+ADDED = "Add the entry of the mask to each score; with −∞ added, a score is −∞."
+SHIFTED = "Take the maximum of its row off each score; what is left is the exponent of e."
+WITH_SINK = (
+    "Each weight is its exponential divided by the sum of its own row, the exponential of the sink included."
+)
+IN_BLOCKS = (
+    "Take the blocks in turn, and keep the maximum m, the sum ℓ and the values added up. Where m grows, "
+    "multiply what is there by e^(old − new). At the end, divide by ℓ."
+)
+MERGED = (
+    "Work the logsumexp and the output of each part by itself, and add up the outputs, each times "
+    "e^(its logsumexp − that of the row)."
+)
+SIDE_BY_SIDE = "Blend the values of each head with its own weights, and lay the heads' outputs side by side."
 JOINED = "Each output is a row of the joined heads times the columns of W_O, and what is added to it."
 EXPONENTIATED = ("exponentials", "row_sum", "weights", "logsumexp", "output")  # steps that need powers of e
 MOST_SEED = 2**63  # what other languages and data bases hold, too
+SUMS = ("row_sum", "blended", "output")  # their lines show rounded terms
+EXACT = 1e-9
 OTHERWISE = "Work it entry by entry, from the results before it."
 LARGEST_POWER = 20  # beyond it, a helper value says nothing to anybody
-LEAST_DIGITS = 3  # decimals of a number from 1 to 10; larger ones have as many digits in all: 148.4
+LEAST_DIGITS = 3  # decimals of a number from 1 to 10, or as many as are asked; 148.4 has as many in all
+# what a hint works out first where it was neither shown nor asked before; sums stand in the lines of weights
+FIRST = ("scores", "scaled", "biased", "masked", "weights", "blended", "merged")
 
 
 def retold(exercise: Exercise, fresh: Exercise, seed: int) -> Exercise:
@@ -102,7 +126,7 @@ def _questions(fresh: Exercise) -> Iterator[Question]:
 
 
 def step_hints(exercise: Exercise, question: StepQuestion) -> tuple[str, ...]:
-    """Graded hints made from the numbers: how it is worked, the first entry, and then every one.
+    """Graded hints made from the numbers: what has to be known first, how it is worked, the first entry, all.
 
     exercise, question  which
     Raises FileError. Special cases: where there is one entry only, it is the last hint.
@@ -110,19 +134,98 @@ def step_hints(exercise: Exercise, question: StepQuestion) -> tuple[str, ...]:
     lines = solution(exercise, question)
     entries = [line for line in lines if "=" in line]  # the others name a head or a part
     first = (f"{entries[0]}.",) if len(entries) > 1 else ()
-    is_projected = question.step == "output" and exercise.problem.w_output is not None
-    method = JOINED if is_projected else METHODS.get(question.step, OTHERWISE)
-    every = "\n".join(f"    {line}" for line in lines)  # indented, so that it stays line by line
-    return (method, *first, every)
+    method = _method(exercise, question.step)
+    before = (_worked_first(exercise, replace(question, step=step)) for step in _missing(exercise, question))
+    return (*before, method, *first, _block(lines) + _rounding_note(exercise, question))
+
+
+def _method(exercise: Exercise, step: str) -> str:
+    """How a step is worked in this exercise, in a sentence."""
+    problem = exercise.problem
+    special = {
+        "masked": ADDED if float_masks(problem) else "",
+        "exponentials": SHIFTED if exercise.takes_maximum_off else "",
+        "weights": WITH_SINK if problem.sink is not None else "",
+        "output": _blending(exercise),
+    }
+    return special.get(step) or METHODS.get(step, OTHERWISE)
+
+
+def _blending(exercise: Exercise) -> str:
+    """How outputs are worked; "" for one blend of all values."""
+    problem = exercise.problem
+    if problem.w_output is not None:
+        return JOINED
+    if problem.chunks is not None:
+        return MERGED if exercise.merges_parts else IN_BLOCKS
+    return SIDE_BY_SIDE if problem.heads is not None else ""
+
+
+def _worked_first(exercise: Exercise, question: StepQuestion) -> str:
+    """A step that nobody asked for, and that the one that is asked begins from."""
+    title = field_named(question.step).title
+    return f"First the {title}. {_method(exercise, question.step)}\n\n{_block(solution(exercise, question))}"
+
+
+def _missing(exercise: Exercise, question: StepQuestion) -> list[str]:
+    """The steps on the way to a question that were neither given, shown nor asked before it, in order."""
+    before = exercise.questions[: [one.id for one in exercise.questions].index(question.id)]
+    known = {view.field for view in exercise.views} | set(seeds(exercise.problem))
+    known |= {one.step for one in before if isinstance(one, StepQuestion)}
+    missing, step = list[str](), _needed(exercise.problem, question.step)
+    while step is not None and step not in known:
+        missing.insert(0, step)
+        step = _needed(exercise.problem, step)
+    return [name for name in missing if name in FIRST and not _is_handed_on(exercise.work, name)]
+
+
+def _needed(problem: Problem, step: str) -> str | None:
+    """The step that another is worked from; the outputs of several heads are joined, and parts merged."""
+    if step == "output" and problem.chunks is not None:
+        return None  # its lines begin from the scores
+    if step == "output" and problem.heads is not None:
+        return "blended" if problem.w_output is None else "merged"
+    if step == "masked" and problem.alibi is not None:
+        return "biased"
+    return {"biased": "scaled", "bias": None, "capped": "scaled"}.get(step, NEEDS.get(step))
+
+
+def _is_handed_on(work: Trace, step: str) -> bool:
+    """Whether a step leaves the numbers as they were, as scaling by √1 or a mask that hides nothing."""
+    before = work.fields.get(_needed(work.problem, step) or "")
+    return before is not None and np.array_equal(work.fields[step], before)
+
+
+def _rounding_note(exercise: Exercise, question: StepQuestion) -> str:
+    """Of sums whose terms are shown rounded: that adding those up may differ in the last digit."""
+    result = exercise.work[question.step]
+    is_exact = np.allclose(result, result.round(question.digits), rtol=0, atol=EXACT)
+    return "" if is_exact or question.step not in SUMS else f"\n\n{UNROUNDED}"
+
+
+def _block(lines: tuple[str, ...]) -> str:
+    """Indented, so that it stays line by line."""
+    return "\n".join(f"    {line}" for line in lines)
 
 
 def helpers(exercise: Exercise) -> str:
     """The powers of e that the steps that are asked need, such as "e⁰ = 1, e¹ ≈ 2.718".
 
     exercise  with its numbers
-    Raises FileError. Special cases: "" where no exponential is taken.
+    Raises FileError. Special cases: "" where no exponential is taken. They have as many digits as are asked.
     """
-    return ", ".join(_power(score) for score in sorted(_exponents(exercise)))
+    if exercise.problem.rope is not None:
+        return exercise.helpers  # of angles: positions are as they were
+    digits = max([LEAST_DIGITS, *(question.digits for question in step_questions(exercise))])
+    powers = ", ".join(_power(score, digits) for score in sorted(_exponents(exercise)))
+    return "; ".join(filter(None, (", ".join(_bends(exercise)), powers)))
+
+
+def _bends(exercise: Exercise) -> Iterator[str]:
+    """The tanh of each score over the cap, where capped scores are asked for; tanh(−x) is −tanh x."""
+    if exercise.problem.softcap is not None and any(one.step == "capped" for one in step_questions(exercise)):
+        shares = np.abs(exercise.work.fields["scaled"]) / exercise.problem.softcap
+        yield from (f"tanh {number_text(x, 4)} ≈ {math.tanh(x):.4f}" for x in np.unique(shares) if x)
 
 
 def _exponents(exercise: Exercise) -> Iterator[float]:
@@ -131,6 +234,8 @@ def _exponents(exercise: Exercise) -> Iterator[float]:
         return
     if exercise.takes_maximum_off:
         scores = scores - exercise.work.fields["row_max"]
+    if exercise.problem.sink is not None:
+        yield from map(float, np.unique(exercise.problem.sink))
     rows = sorted({row for question in step_questions(exercise) for row in question.rows})
     if rows and all(question.rows for question in step_questions(exercise)):
         scores = scores[..., [row - 1 for row in rows], :]
@@ -139,7 +244,7 @@ def _exponents(exercise: Exercise) -> Iterator[float]:
             yield float(score)
 
 
-def _power(score: float) -> str:
+def _power(score: float, digits: int) -> str:
     if math.isinf(score):
         return "e^(−∞) = 0"
     value = math.exp(score)
@@ -147,5 +252,5 @@ def _power(score: float) -> str:
     sign = f"e^({exponent})" if exponent.startswith("−") else f"e^{exponent}"
     if score == 0:
         return f"{sign} = 1"
-    digits = max(LEAST_DIGITS - math.floor(math.log10(value)), 0) if value >= 1 else LEAST_DIGITS
-    return f"{sign} ≈ {value:.{digits}f}"
+    after = max(digits - math.floor(math.log10(value)), 0) if value >= 1 else digits
+    return f"{sign} ≈ {value:.{after}f}"

@@ -32,15 +32,12 @@ from .questions import (
     StepQuestion,
 )
 from .rows import columns_of, row_places, row_title
-from .solutions import solution
+from .solutions import UNROUNDED, solution
 from .standing import first_open, is_done, point_text, resume
 from .words import ALSO, HOW, OR_A_WORD, WORDS, expected, help_lines
 
 COMPARED = {"y": "yes", "yes": "yes", "n": "no", "no": "no", "p": "partly", "partly": "partly"}
 UNKNOWN = "Nothing is known about this number. hint goes a step further, and show has the worked solution."
-UNROUNDED = (
-    "Worked with unrounded numbers: from rounded ones, the last digit may come out one higher or lower."
-)
 
 
 class Session:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..mechanism.arithmetic import Worked, entry_text, source_of, unshifted, worked
+from ..mechanism.masks import float_masks
 from ..mechanism.numerals import number_text, subscript
 from ..mechanism.tracing import Trace
 from .choosing import letter_of
@@ -25,6 +26,11 @@ from .questions import (
     StepQuestion,
 )
 from .rows import Place, block_title, columns_of, is_column, row_places
+from .running import part_lines, running_lines
+
+UNROUNDED = (
+    "Worked with unrounded numbers: from rounded ones, the last digit may come out one higher or lower."
+)
 
 
 def solution(exercise: Exercise, question: Question) -> tuple[str, ...]:
@@ -36,6 +42,8 @@ def solution(exercise: Exercise, question: Question) -> tuple[str, ...]:
     """
     match question:
         case StepQuestion():
+            if question.step == "output" and exercise.problem.chunks is not None:
+                return tuple(_in_parts(exercise, question))
             return tuple(_lines(question, exercise.work, exercise.takes_maximum_off))
         case NumberQuestion():
             return (question.source.removeprefix("by hand: "),)
@@ -65,6 +73,17 @@ def _example(question: DesignQuestion) -> Iterator[str]:
 # --- the rows of a step ----------------------------------------------------------------------------
 
 
+def _in_parts(exercise: Exercise, question: StepQuestion) -> Iterator[str]:
+    """By logsumexp where the exercise asks for that, or else with a running maximum and sum."""
+    work, step = exercise.work, question.step
+    for place in row_places(work, step, question.rows):
+        if not exercise.merges_parts:
+            yield from running_lines(work, place, question.digits)
+            continue
+        yield from part_lines(work, place, question.digits)
+        yield from (_entry(work, question, place, at, False) for at in range(columns_of(work, step)))
+
+
 def _lines(question: StepQuestion, work: Trace, is_off: bool) -> Iterator[str]:
     """`is_off`: whether the row's maximum is taken off, as the exercise asks."""
     block = ""
@@ -75,6 +94,8 @@ def _lines(question: StepQuestion, work: Trace, is_off: bool) -> Iterator[str]:
             yield f"{title[:1].upper()}{title[1:]}:"
         if question.step == "row_sum":
             yield _sum_line(work, place, question.digits, is_off)
+        elif question.step == "logsumexp":
+            yield _logsumexp_line(work, place, question.digits, is_off)
         elif is_column(work, question.step):
             yield _worked_text(worked(work, question.step, place), question.digits)
         else:
@@ -87,9 +108,21 @@ def _sum_line(work: Trace, place: Place, digits: int, is_off: bool) -> str:
     return f"sum of row {place[-1] + 1} = {total.arithmetic(digits)} = {number_text(total.value, digits)}"
 
 
+def _logsumexp_line(work: Trace, place: Place, digits: int, is_off: bool) -> str:
+    line = worked(work, "logsumexp", place)
+    total = None if is_off else unshifted(work, place)
+    if total is None:
+        return _worked_text(line, digits)
+    terms = total.arithmetic(digits).rpartition(" = ")[2]  # without the powers before it
+    logarithm = f"ln({terms}) = ln {number_text(total.value, digits)}"
+    return f"{line.symbol} = {logarithm} = {number_text(line.value, digits)}"
+
+
 def _entry(work: Trace, question: StepQuestion, place: Place, column: int, is_off: bool) -> str:
     index, digits = (*place, column), question.digits
     plain = worked(work, question.step, index)
+    if question.step == "masked" and float_masks(work.problem) and np.isfinite(plain.value):
+        plain = worked(work, "biased", index)  # with what the mask adds
     if question.step not in ("exponentials", "weights") or source_of(work, question.step) != question.step:
         return _worked_text(plain, digits)
     total = None if is_off else unshifted(work, place)
