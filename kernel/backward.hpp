@@ -23,12 +23,12 @@ struct GradientGroup {
     Rows<T> rows;
     T *query_t, *cotangent_t, *query_gradient_t;
     T *weights, *score_gradient;  // [kGradientKeys][kQueries]
-    T logsumexp[kQueries<T>], delta[kQueries<T>];
+    T row_max[kQueries<T>], logsumexp[kQueries<T>], delta[kQueries<T>];  // the logsumexp less row_max, in powers of two
 };
 
 template <class T>
 Index backward_scratch(const Task<T>& task) {
-    return kQueries<T> * (kGroups<T> * (2 * task.D + task.Dv + 2 * kGradientKeys) + kGradientKeys);
+    return kQueries<T> * (kGroups<T> * (2 * task.D + task.Dv + 2 * kGradientKeys) + 2 * kGradientKeys);
 }
 
 template <class T>
@@ -66,14 +66,17 @@ static void begin_gradient_group(const Task<T>& task, Index b, Index h, Index fi
         transposed(from + b * strides.batch + h * strides.head + first * strides.row, strides.row, count, width,
                    factor, to, Index(kQueries<T>));
     };
-    turned(task.query, task.query_strides, task.D, T(task.scale * kLog2E), group.query_t);
+    turned(task.query, task.query_strides, task.D, task.scale * unit(task), group.query_t);
     turned(task.cotangent, task.cotangent_strides, task.Dv, T(1), group.cotangent_t);
     std::memset(group.query_gradient_t, 0, sizeof(T) * task.D * kQueries<T>);
     const Index row = (b * task.H + h) * task.Tq + first;
     for (Index i = 0; i < kQueries<T>; i++) {
-        const T logsumexp = i < count ? task.logsumexp[row + i] : kInfinity<T>;
+        const T logsumexp = i < count ? task.logsumexp[row + i] : -kInfinity<T>;
+        const T row_max = task.row_max && i < count ? task.row_max[row + i] : logsumexp * unit(task);
         // A row that sees nothing: +inf makes all its weights 0, where −inf − −inf would be NaN.
-        group.logsumexp[i] = logsumexp == -kInfinity<T> ? kInfinity<T> : logsumexp * T(kLog2E);
+        const bool sees_nothing = logsumexp == -kInfinity<T>;
+        group.row_max[i] = sees_nothing ? kInfinity<T> : row_max;
+        group.logsumexp[i] = task.row_max && !sees_nothing ? logsumexp * T(kLog2E) : 0;
         group.delta[i] = i < count ? task.delta[row + i] : 0;
     }
 }
@@ -81,7 +84,7 @@ static void begin_gradient_group(const Task<T>& task, Index b, Index h, Index fi
 // weights and score_gradient of keys first … end − 1 of one group; `at` is where they lie in the block.
 template <class T>
 static void differentiate(const Task<T>& task, const Head<T>& head, GradientGroup<T>& group, Index first, Index end,
-                          Index at, Cover covered, T* slope) {
+                          Index at, Cover covered, T* slope, T* addend) {
     const Rows<T>& rows = group.rows;
     const Index keys = end - first;
     const T* key = head.key + first * head.key_stride;
@@ -89,23 +92,27 @@ static void differentiate(const Task<T>& task, const Head<T>& head, GradientGrou
     T* weights = group.weights + at * kQueries<T>;
     const Interval every = seen_by_all(task, rows.b, rows.first, rows.first + rows.count - 1);
     const bool all_seen = every.first <= first && end <= every.end;
-    const auto weight = [&](Vector<T> score, int lane) { return exp2<T>(score - load(group.logsumexp + lane)); };
-    if (all_seen && covered == Cover::everything && task.softcap == 0 && !task.alibi && !task.float_mask) {
-        product_block(key, head.key_stride, keys, group.query_t, task.D, weights,
-                      [&](Vector<T> score, Index, int lane) { return weight(score, lane); });
-    } else {
+    const auto weight = [&](Vector<T> score, Index, int lane) {
+        return exp2<T>((score - load(group.row_max + lane)) * to_log2(task) - load(group.logsumexp + lane));
+    };
+    const auto weight_with_addend = [&](Vector<T> score, Index k, int lane) {
+        return weight(masked<T>(score, load(addend + k * kQueries<T> + lane)), k, lane);
+    };
+    const bool adds = !all_seen || covered == Cover::some || task.alibi || task.float_mask;
+    if (adds) make_addend(task, rows, first, keys, all_seen, covered, addend);
+    if (task.softcap != 0) {
         score_block(key, head.key_stride, keys, group.query_t, task.D, weights);
-        if (task.softcap != 0) {
-            const T inverse = T(1) / (task.softcap * T(kLog2E));
-            cap(weights, keys, task.softcap);
-            change_scores(weights, keys, [&](Vector<T> s, Index k, int lane) {
-                const Vector<T> tanh = s * inverse;
-                store(slope + k * kQueries<T> + lane, T(1) - tanh * tanh);
-                return s;
-            });
-        }
-        change_after_cap(task, rows, first, keys, all_seen, covered, weights);
-        change_scores(weights, keys, [&](Vector<T> s, Index, int lane) { return weight(s, lane); });
+        const T softcap = task.softcap * unit(task), inverse = T(1) / softcap;
+        cap(weights, keys, softcap);
+        change_rows(weights, keys, [&](Vector<T> s, Index k, int lane) {
+            const Vector<T> tanh = s * inverse;
+            store(slope + k * kQueries<T> + lane, T(1) - tanh * tanh);
+            return adds ? weight_with_addend(s, k, lane) : weight(s, k, lane);
+        });
+    } else if (adds) {
+        product_block(key, head.key_stride, keys, group.query_t, task.D, weights, weight_with_addend);
+    } else {
+        product_block(key, head.key_stride, keys, group.query_t, task.D, weights, weight);
     }
     product_block(value, head.value_stride, keys, group.cotangent_t, task.Dv,
                   group.score_gradient + at * kQueries<T>, [&](Vector<T> sum, Index k, int lane) {
@@ -115,7 +122,7 @@ static void differentiate(const Task<T>& task, const Head<T>& head, GradientGrou
                       return p == T(0) ? Vector<T>{} : gradient;
                   });
     if (task.softcap != 0)
-        change_scores(group.score_gradient + at * kQueries<T>, keys, [&](Vector<T> gradient, Index k, int lane) {
+        change_rows(group.score_gradient + at * kQueries<T>, keys, [&](Vector<T> gradient, Index k, int lane) {
             return gradient * load(slope + k * kQueries<T> + lane);
         });
 }
@@ -180,7 +187,8 @@ static void differentiate_queries(const Task<T>& task, Index b, Index h, Index b
     GradientGroup<T> groups[kGroups<T>];
     const Index size = kGradientKeys * kQueries<T>;
     T *weights = scratch, *score_gradient = weights + kGroups<T> * size, *slope = score_gradient + kGroups<T> * size;
-    scratch = slope + size;
+    T* addend = slope + size;
+    scratch = addend + size;
     const Index first = block * kGroups<T> * kQueries<T>;
     const Index last = std::min(first + kGroups<T> * kQueries<T>, task.Tq);
     int used = 0;
@@ -205,6 +213,8 @@ static void differentiate_queries(const Task<T>& task, Index b, Index h, Index b
     const Index end = std::min(keys.end, seen.end);
     for (Index key = std::max(keys.first, seen.first); key < end; key += kGradientKeys) {
         const Index count = std::min(kGradientKeys, end - key);
+        const T* from = head.key + key * head.key_stride;
+        const bool careful_keys = has_nonfinite(from, head.key_stride, count, task.D);
         for (int g = 0; g < used; g++) {
             GradientGroup<T>& group = groups[g];
             const Rows<T>& rows = group.rows;
@@ -218,9 +228,8 @@ static void differentiate_queries(const Task<T>& task, Index b, Index h, Index b
                 std::memset(group.score_gradient, 0, sizeof(T) * size);
             }
             if (covered == Cover::none) continue;
-            differentiate(task, head, group, begin, stop, begin - key, covered, slope);
-            const T* from = head.key + key * head.key_stride;
-            if (has_nonfinite(from, head.key_stride, count, task.D))
+            differentiate(task, head, group, begin, stop, begin - key, covered, slope, addend);
+            if (careful_keys)
                 blend_carefully(from, head.key_stride, count, group.score_gradient, task.D, group.query_gradient_t);
             else
                 blend_block(from, head.key_stride, count, group.score_gradient, task.D, group.query_gradient_t);

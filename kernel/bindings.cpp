@@ -12,13 +12,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <new>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "dispatch.hpp"
+#include "pool.hpp"
 
 namespace {
 
@@ -29,6 +32,10 @@ using headwork::Strides;
 using headwork::Task;
 
 constexpr double kWorthLettingGo = 1e5;  // multiplications, some 5 µs: letting go of the interpreter costs 0.1
+constexpr double kWorthAsking = 1e9;     // multiplications, some 10 ms: from there on Ctrl-C is looked for
+constexpr double kMostWork = 0x1p58;     // multiplications, days: no product of sizes overflows below it
+constexpr Index kMostKeys = std::numeric_limits<std::int32_t>::max();  // the engines count them in 32 bits in float
+constexpr Index kMostWhole = Index(1) << 53;  // whole numbers beyond it are refused by the Python path
 
 // Every argument, borrowed; null where it was not given.
 enum Argument {
@@ -73,41 +80,44 @@ struct View {
     Strides strides;
 };
 
-// False unless it is such an array: `heads_last` is layout BTHD. (T, D) and (H, T, D) are taken too.
+// False unless it is such an array: `heads_last` is layout BTHD. (T, D), and (H, T, D) or (T, H, D), are taken too.
 bool view_of(PyObject* object, int type, bool heads_last, View& view) {
     if (!PyArray_CheckExact(object)) return false;
     auto* array = reinterpret_cast<PyArrayObject*>(object);
     const int axes = PyArray_NDIM(array);
-    if (PyArray_TYPE(array) != type || axes < 2 || axes > 4 || !PyArray_ISBEHAVED_RO(array)) return false;
+    const int least = heads_last ? 3 : 2;
+    if (PyArray_TYPE(array) != type || axes < least || axes > 4 || !PyArray_ISBEHAVED_RO(array)) return false;
     const npy_intp *shape = PyArray_DIMS(array), *bytes = PyArray_STRIDES(array);
     const npy_intp size = PyArray_ITEMSIZE(array);
-    if (shape[axes - 1] > 1 && bytes[axes - 1] != size) return false;
+    if (shape[axes - 1] > 1 && bytes[axes - 1] != size && PyArray_SIZE(array) > 0) return false;
     for (int i = 0; i < axes; i++)
         if (bytes[i] % size) return false;
     const auto length = [&](int axis) { return axis < 0 ? Index(1) : Index(shape[axis]); };
     const auto stride = [&](int axis) { return axis < 0 ? Index(0) : Index(bytes[axis] / size); };
-    const int row = heads_last && axes > 2 ? axes - 3 : axes - 2, head = heads_last ? axes - 2 : axes - 3;
+    const int row = heads_last ? axes - 3 : axes - 2, head = heads_last ? axes - 2 : axes - 3;
     view = {PyArray_BYTES(array), length(axes - 4), axes < 3 ? 1 : length(head), length(row), length(axes - 1),
             {stride(axes - 4), axes < 3 ? 0 : stride(head), stride(row)}};
     return true;
 }
 
+// A number that T can hold with room for the factors that the engines multiply it by.
+template <class T>
 bool number(PyObject* object, double& to) {
-    if (PyFloat_CheckExact(object))
+    if (PyFloat_Check(object))  // numpy.float64 is one
         to = PyFloat_AS_DOUBLE(object);
     else if (PyLong_CheckExact(object))
         to = PyLong_AsDouble(object);
     else
         return false;
     if (PyErr_Occurred()) return PyErr_Clear(), false;
-    return std::isfinite(to);
+    return std::abs(to) < double(std::numeric_limits<T>::max() / 4);
 }
 
 bool whole(PyObject* object, Index& to) {
     if (!PyLong_CheckExact(object)) return false;
     to = PyLong_AsSsize_t(object);
     if (PyErr_Occurred()) return PyErr_Clear(), false;
-    return to > -kUnbounded && to < kUnbounded;
+    return to > -kMostWhole && to < kMostWhole;
 }
 
 bool truth(PyObject* object, bool& to) {
@@ -136,7 +146,8 @@ bool all_below_infinity(const T* mask, const npy_intp* shape, const Index* strid
         for (npy_intp i = 0; i < shape[0]; i++) below &= mask[i] < std::numeric_limits<T>::infinity();
         return below;
     }
-    for (npy_intp i = 0; i < shape[0] && below; i++)
+    const npy_intp length = strides[0] == 0 ? std::min<npy_intp>(shape[0], 1) : shape[0];
+    for (npy_intp i = 0; i < length && below; i++)
         below = all_below_infinity(mask + i * strides[0], shape + 1, strides + 1, axes - 1);
     return below;
 }
@@ -191,11 +202,11 @@ bool read_options(PyObject* const* found, bool& causal, Index& left, Index& righ
     return true;
 }
 
-bool read_positions(PyObject* const* found, Index B, Index Tq, Index Tk, Held& held) {
+bool read_positions(PyObject* const* found, int axes, Index B, Index Tq, Index Tk, Held& held) {
     held.length.assign(B, Tk);
     if (found[kLengths]) {
         const npy_int64* lengths;
-        if (!list_of(found[kLengths], NPY_INT64, B, lengths)) return false;
+        if (axes < 4 || !list_of(found[kLengths], NPY_INT64, B, lengths)) return false;
         for (Index b = 0; b < B; b++) {
             if (lengths[b] < 0 || lengths[b] > Tk) return false;
             held.length[b] = lengths[b];
@@ -208,11 +219,19 @@ bool read_positions(PyObject* const* found, Index B, Index Tq, Index Tk, Held& h
         for (Index b = 0; b < B; b++) held.offset[b] = held.length[b] - Tq;
     else if (whole(found[kOffset], same))
         held.offset.assign(B, same);
-    else if (list_of(found[kOffset], NPY_INT64, B, each))
+    else if (axes == 4 && list_of(found[kOffset], NPY_INT64, B, each))
         for (Index b = 0; b < B; b++) held.offset[b] = each[b];
     else
         return false;
-    return true;
+    return std::all_of(held.offset.begin(), held.offset.end(),
+                       [](Index offset) { return offset > -kMostWhole && offset < kMostWhole; });
+}
+
+// Multiplications of a forward call; an axis without entries counts as one, so that the others are bounded too.
+template <class T>
+double work_of(const Task<T>& task) {
+    const auto some = [](Index size) { return double(std::max(size, Index(1))); };
+    return some(task.B) * some(task.H) * some(task.Tq) * some(task.Tk) * some(task.D + task.Dv);
 }
 
 template <class T>
@@ -226,8 +245,8 @@ bool read_task(PyObject* const* found, int type, bool heads_last, Held& held, Ta
         PyArray_NDIM(reinterpret_cast<PyArrayObject*>(found[kValue])) != axes)
         return false;
     if (key.B != query.B || value.B != query.B || value.H != key.H || value.T != key.T || key.D != query.D ||
-        query.D < 1 || key.T < 1 || value.D < 1 || query.H < 1 || key.H < 1 || query.H % key.H)
-        return false;  // also what a Problem says is an error
+        query.D < 1 || key.T < 1 || value.D < 1 || query.H < 1 || key.H < 1 || query.H % key.H || key.T > kMostKeys)
+        return false;  // also what the Python path says is an error
     task = Task<T>{};
     task.B = query.B, task.H = query.H, task.Hkv = key.H, task.Tq = query.T, task.Tk = key.T;
     task.D = query.D, task.Dv = value.D;
@@ -235,17 +254,27 @@ bool read_task(PyObject* const* found, int type, bool heads_last, Held& held, Ta
     task.key = reinterpret_cast<T*>(key.data), task.key_strides = key.strides;
     task.value = reinterpret_cast<T*>(value.data), task.value_strides = value.strides;
 
+    if (work_of(task) > kMostWork) return false;
+
     double scale = 1 / std::sqrt(double(task.D)), softcap = 0;
-    if (found[kScale] && !number(found[kScale], scale)) return false;
-    if (found[kSoftcap] && (!number(found[kSoftcap], softcap) || softcap <= 0)) return false;
+    if (found[kScale] && !number<T>(found[kScale], scale)) return false;
+    if (found[kSoftcap] &&
+        (!number<T>(found[kSoftcap], softcap) || softcap < double(std::numeric_limits<T>::min() * 4)))
+        return false;
     task.scale = T(scale), task.softcap = T(softcap);
     bool causal;
     if (!read_options(found, causal, task.left, task.right)) return false;
-    if (!read_positions(found, task.B, task.Tq, task.Tk, held)) return false;
+    if (!read_positions(found, axes, task.B, task.Tq, task.Tk, held)) return false;
     task.offset = held.offset.data(), task.length = held.length.data();
     if (found[kMask] && !read_mask(found[kMask], type, axes, task)) return false;
-    if (found[kAlibi] && !list_of(found[kAlibi], type, task.H, task.alibi)) return false;
-    if (found[kSink] && !list_of(found[kSink], type, task.H, task.sink)) return false;
+    const auto is_slope = [](T slope) { return std::abs(slope) < std::numeric_limits<T>::max() / 4; };
+    const auto is_logit = [&](T logit) { return is_slope(logit) || logit == -std::numeric_limits<T>::infinity(); };
+    if (found[kAlibi] && !(list_of(found[kAlibi], type, task.H, task.alibi) &&
+                           std::all_of(task.alibi, task.alibi + task.H, is_slope)))
+        return false;
+    if (found[kSink] && !(list_of(found[kSink], type, task.H, task.sink) &&
+                          std::all_of(task.sink, task.sink + task.H, is_logit)))
+        return false;
     Index threads = default_threads;
     if (found[kThreads] && (!whole(found[kThreads], threads) || threads < 1)) return false;
     task.threads = int(std::min<Index>(threads, 1024));
@@ -260,25 +289,70 @@ PyObject* new_output(PyObject* query, int type, int axes, Index Dv) {
     return PyArray_SimpleNew(axes, shape, type);
 }
 
-// Run without the interpreter where that is worth it. False: out of memory, and the error is set.
-template <class T>
-bool run_engine(void (*work)(const Task<T>&), const Task<T>& task) {
-    bool out_of_memory = false;
-    const auto run = [&] {
-        try {
-            work(task);
-        } catch (const std::bad_alloc&) {
-            out_of_memory = true;
-        }
-    };
-    if (double(task.B) * task.H * task.Tq * task.Tk * (task.D + task.Dv) > kWorthLettingGo) {
-        Py_BEGIN_ALLOW_THREADS run();
-        Py_END_ALLOW_THREADS
-    } else {
-        run();
+// The bytes from an array's first entry to its last.
+struct Extent {
+    const char *begin, *end;
+};
+
+Extent extent_of(PyArrayObject* array) {
+    const char* data = PyArray_BYTES(array);
+    if (PyArray_SIZE(array) == 0) return {data, data};
+    Extent extent{data, data + PyArray_ITEMSIZE(array)};
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+        const npy_intp reach = (PyArray_DIM(array, i) - 1) * PyArray_STRIDE(array, i);
+        (reach < 0 ? extent.begin : extent.end) += reach;
     }
-    if (out_of_memory) PyErr_NoMemory();
-    return !out_of_memory;
+    return extent;
+}
+
+// Whether `out` can be written while the other arguments are read: it may lie over none of them. In one piece, so that
+// none of its own entries lie over each other.
+bool is_apart(PyObject* const* found) {
+    auto* out = reinterpret_cast<PyArrayObject*>(found[kOut]);
+    if (!PyArray_IS_C_CONTIGUOUS(out) || !PyArray_ISWRITEABLE(out)) return false;
+    const Extent its = extent_of(out);
+    for (int i = 0; i < kArguments; i++) {
+        if (i == kOut || !found[i] || !PyArray_Check(found[i])) continue;
+        const Extent other = extent_of(reinterpret_cast<PyArrayObject*>(found[i]));
+        if (its.begin < other.end && other.begin < its.end) return false;
+    }
+    return true;
+}
+
+// While one exists, other Python threads run. In a long call it comes back now and then, for Ctrl-C.
+class LetGo : public headwork::Asked {
+public:
+    explicit LetGo(bool is_long) : state_(PyEval_SaveThread()), before_(headwork::asked) {
+        headwork::asked = is_long ? this : nullptr;
+    }
+    ~LetGo() {
+        headwork::asked = before_;
+        PyEval_RestoreThread(state_);
+    }
+    LetGo(const LetGo&) = delete;
+
+    // Whether a signal's handler raised. It is Python, and may call attention itself, which must not ask here again.
+    bool should_stop() override {
+        headwork::asked = nullptr;
+        PyEval_RestoreThread(state_);
+        const bool raised = PyErr_CheckSignals() != 0;
+        state_ = PyEval_SaveThread();
+        headwork::asked = this;
+        return raised;
+    }
+
+private:
+    PyThreadState* state_;
+    headwork::Asked* before_;
+};
+
+// Throws std::bad_alloc, or headwork::Stopped with Python's error set.
+template <class T>
+void run_engine(void (*work)(const Task<T>&), const Task<T>& task) {
+    if (task.B == 0) return;
+    std::optional<LetGo> let_go;
+    if (work_of(task) > kWorthLettingGo) let_go.emplace(work_of(task) > kWorthAsking);
+    work(task);
 }
 
 // An owned reference that is let go of at the end, unless it is handed on.
@@ -329,8 +403,7 @@ PyObject* forward(PyObject* const* found, bool heads_last, const headwork::Engin
                read_task(found, kType<T>, heads_last, held, task, axes) &&
                truth(found[kReturnLogsumexp], with_logsumexp);
     if (is_plain && found[kOut])
-        is_plain = view_of(found[kOut], kType<T>, heads_last, out_view) &&
-                   PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(found[kOut])) &&
+        is_plain = view_of(found[kOut], kType<T>, heads_last, out_view) && is_apart(found) &&
                    PyArray_NDIM(reinterpret_cast<PyArrayObject*>(found[kOut])) == axes &&
                    same_sizes(out_view, task.B, task.H, task.Tq, task.Dv);
     if (!is_plain) return nullptr;
@@ -344,7 +417,7 @@ PyObject* forward(PyObject* const* found, bool heads_last, const headwork::Engin
         if (!logsumexp.get()) return nullptr;
         task.logsumexp = static_cast<T*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(logsumexp.get())));
     }
-    if (!run_engine(forward_of<T>(engine), task)) return nullptr;
+    if (task.Tq > 0) run_engine(forward_of<T>(engine), task);
     return with_logsumexp ? PyTuple_Pack(2, out.get(), logsumexp.get()) : out.hand_on();
 }
 
@@ -397,7 +470,7 @@ PyObject* backward(PyObject* const* found, bool heads_last, const headwork::Engi
         view_of(gradient, kType<T>, heads_last, view);
         *places[i] = reinterpret_cast<T*>(view.data), *strides[i] = view.strides;
     }
-    if (!run_engine(backward_of<T>(engine), task)) return nullptr;
+    run_engine(backward_of<T>(engine), task);
     return gradients.hand_on();
 }
 
@@ -407,6 +480,7 @@ bool is_layout(PyObject* object, const char* name) {
 
 using Plain = PyObject* (*)(PyObject* const*, bool, const headwork::Engine&, bool&);
 
+// What came of trying at once. is_plain is false for arguments that need the Python path.
 PyObject* try_plain(PyObject* const* args, Py_ssize_t count, PyObject* names, Plain of_float, Plain of_double,
                     bool& is_plain) {
     PyObject* found[kArguments] = {};
@@ -415,53 +489,59 @@ PyObject* try_plain(PyObject* const* args, Py_ssize_t count, PyObject* names, Pl
     const bool heads_last = found[kLayout] && is_layout(found[kLayout], "BTHD");
     is_plain = !found[kLayout] || heads_last || is_layout(found[kLayout], "BHTD");
     if (!is_plain) return nullptr;
-    switch (PyArray_TYPE(reinterpret_cast<PyArrayObject*>(found[kQuery]))) {
-        case NPY_FLOAT32: return of_float(found, heads_last, headwork::engine(), is_plain);
-        case NPY_FLOAT64: return of_double(found, heads_last, headwork::engine(), is_plain);
-        default: return is_plain = false, nullptr;
+    try {
+        switch (PyArray_TYPE(reinterpret_cast<PyArrayObject*>(found[kQuery]))) {
+            case NPY_FLOAT32: return of_float(found, heads_last, headwork::engine(), is_plain);
+            case NPY_FLOAT64: return of_double(found, heads_last, headwork::engine(), is_plain);
+            default: return is_plain = false, nullptr;
+        }
+    } catch (const headwork::Stopped&) {
+        return nullptr;  // by a signal, whose handler has raised
+    } catch (const std::bad_alloc&) {
+        return PyErr_NoMemory();
+    } catch (const std::exception& error) {
+        return PyErr_SetString(PyExc_RuntimeError, error.what()), nullptr;
     }
 }
 
-// The Python path of that name, looked up once.
-PyObject* python_path(PyObject** kept, const char* name) {
-    if (*kept) return *kept;
-    Owned module(PyImport_ImportModule("headwork.mechanism.calling"));
-    return module.get() ? *kept = PyObject_GetAttrString(module.get(), name) : nullptr;
+// At once, or by the function of that name in Python, which is looked up once. It also finds the words where memory
+// is not enough.
+PyObject* at_once_or_carefully(PyObject* const* args, Py_ssize_t count, PyObject* names, Plain of_float,
+                               Plain of_double, PyObject*& careful, const char* name) {
+    bool is_plain;
+    PyObject* result = try_plain(args, count, names, of_float, of_double, is_plain);
+    if (result || (is_plain && !PyErr_ExceptionMatches(PyExc_MemoryError))) return result;
+    PyErr_Clear();
+    if (!careful) {
+        Owned module(PyImport_ImportModule("headwork.mechanism.calling"));
+        careful = module.get() ? PyObject_GetAttrString(module.get(), name) : nullptr;
+    }
+    return careful ? PyObject_Vectorcall(careful, args, count, names) : nullptr;
 }
 
 PyObject* attention(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-    bool is_plain;
-    PyObject* result = try_plain(args, count, names, forward<float>, forward<double>, is_plain);
-    if (is_plain) return result;
-    static PyObject* kept = nullptr;
-    PyObject* careful = python_path(&kept, "attention");
-    return careful ? PyObject_Vectorcall(careful, args, count, names) : nullptr;
+    static PyObject* careful = nullptr;
+    return at_once_or_carefully(args, count, names, forward<float>, forward<double>, careful, "attention");
 }
 
 PyObject* attention_vjp(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-    bool is_plain;
-    PyObject* result = try_plain(args, count, names, backward<float>, backward<double>, is_plain);
-    if (is_plain) return result;
-    static PyObject* kept = nullptr;
-    PyObject* careful = python_path(&kept, "attention_vjp");
-    return careful ? PyObject_Vectorcall(careful, args, count, names) : nullptr;
+    static PyObject* careful = nullptr;
+    return at_once_or_carefully(args, count, names, backward<float>, backward<double>, careful, "attention_vjp");
 }
 
-PyObject* not_plain() {
-    PyErr_SetString(PyExc_ValueError, "arguments that the kernel does not take as they are");
-    return nullptr;
+PyObject* at_once(PyObject* const* args, Py_ssize_t count, PyObject* names, Plain of_float, Plain of_double) {
+    bool is_plain;
+    PyObject* result = try_plain(args, count, names, of_float, of_double, is_plain);
+    if (!is_plain) PyErr_SetString(PyExc_ValueError, "arguments that the kernel does not take as they are");
+    return result;
 }
 
 PyObject* run(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-    bool is_plain;
-    PyObject* result = try_plain(args, count, names, forward<float>, forward<double>, is_plain);
-    return is_plain ? result : not_plain();
+    return at_once(args, count, names, forward<float>, forward<double>);
 }
 
 PyObject* run_vjp(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-    bool is_plain;
-    PyObject* result = try_plain(args, count, names, backward<float>, backward<double>, is_plain);
-    return is_plain ? result : not_plain();
+    return at_once(args, count, names, backward<float>, backward<double>);
 }
 
 PyObject* engine_name(PyObject*, PyObject*) { return PyUnicode_FromString(headwork::engine().name); }

@@ -21,7 +21,7 @@ namespace {
 
 const Engine& fastest(const char* asked) {
 #if defined(HEADWORK_X86)
-    const auto may = [&](const char* name) { return !asked || !std::strcmp(asked, name); };
+    const auto may = [&](const char* name) { return !asked || !*asked || !std::strcmp(asked, name); };
     if (may("avx512") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
         return avx512::engine;

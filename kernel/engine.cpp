@@ -2,6 +2,7 @@
 
 #include "engine.hpp"
 
+#include <cmath>
 #include <cstdlib>
 #include <new>
 
@@ -72,17 +73,28 @@ void forward(const Task<T>& task) {
     has_few_queries(task) ? forward_few(task) : forward_many(task);
 }
 
+// Whether what the forward pass gave is enough for the gradients. A logsumexp far from 0 is not: its last digits say
+// nothing any more of how many keys share the weight, as in a row that a mask of −1e9 hides.
+template <class T>
+bool has_kept_enough(const Task<T>& task) {
+    constexpr T kFar = 1e4;
+    for (Index row = 0; row < task.B * task.H * task.Tq && task.output; row++)
+        if (std::abs(task.logsumexp[row]) > kFar && task.logsumexp[row] != -kInfinity<T>) return false;
+    return task.output;
+}
+
 // The forward pass without its output, unless the caller kept what it gave; then the gradients.
 template <class T>
 void backward(const Task<T>& given) {
-    const Index rows = given.B * given.H * given.Tq;
-    const Buffer<T> logsumexp(given.output ? 0 : rows), delta(rows), second_half(backward_buffer(given));
+    const bool is_kept = has_kept_enough(given);
+    const Index rows = given.B * given.H * given.Tq, anew = is_kept ? 0 : rows;
+    const Buffer<T> row_max(anew), logsumexp(anew), delta(rows), second_half(backward_buffer(given));
     Task<T> task = given;
     task.delta = delta.numbers;
-    if (given.output) {
+    if (is_kept) {
         for (Index head = 0; head < task.B * task.H; head++) delta_of_output(task, head);
     } else {
-        task.logsumexp = logsumexp.numbers;
+        task.row_max = row_max.numbers, task.logsumexp = logsumexp.numbers;
         forward_many(task);
     }
     const Shared<T> shared{task, second_half.numbers};

@@ -13,7 +13,7 @@ namespace HEADWORK_ISA {
 
 constexpr Index kFewQueries = 4;    // from five queries of a head on, lanes of queries are faster
 constexpr Index kPiece = 1024;      // keys of an item
-constexpr Index kStretch = 64;      // keys whose scores are kept: their rows stay in the first or second cache
+constexpr Index kStretch = 32;      // keys whose scores are kept: their rows stay in the first or second cache
 constexpr Index kAhead = 64;        // keys: how far ahead rows are fetched
 constexpr int kBlendVectors = 8;    // vectors of value columns that are summed in registers
 
@@ -128,15 +128,15 @@ static void blend_row_carefully(const T* value, Index stride, Index keys, const 
 // Softcap, ALiBi, masks and the visible interval, for the scores of keys first … of one query. True: some are hidden.
 template <class T>
 static bool change_row(const Task<T>& task, Index b, Index h, Index query, Index first, Index keys, T* scores) {
-    const T position = T(query + task.offset[b]);
+    const Index position = query + task.offset[b];
     const Interval seen = seen_by(task, b, query);
     if (task.softcap != 0) {
-        const T cap2 = task.softcap * T(kLog2E);
-        for (Index k = 0; k < keys; k += kLanes<T>) store(scores + k, cap2 * tanh<T>(load(scores + k) / cap2));
+        const T softcap = task.softcap * unit(task);
+        for (Index k = 0; k < keys; k += kLanes<T>) store(scores + k, softcap * tanh<T>(load(scores + k) / softcap));
     }
     if (task.alibi)
         for (Index k = 0; k < keys; k++)
-            scores[k] -= task.alibi[h] * T(kLog2E) * std::abs(position - T(first + k));
+            scores[k] -= task.alibi[h] * unit(task) * std::abs(T(position - first - k));
     const auto add = [&](const auto* mask, const MaskStrides& strides) {
         const auto* from = mask + b * strides.batch + h * strides.head + query * strides.query + first * strides.key;
         for (Index k = 0; k < keys; k++) {
@@ -154,26 +154,30 @@ static bool change_row(const Task<T>& task, Index b, Index h, Index query, Index
 
 // Scores to weights, and the query's maximum and sum with them.
 template <class T>
-static void weigh_row(Partial<T>& part, Index keys, Index Dv, T* scores) {
+static void weigh_row(const Task<T>& task, Partial<T>& part, Index keys, T* scores) {
     T row_max = part.row_max;
-    for (Index k = 0; k < keys; k++) row_max = scores[k] > row_max ? scores[k] : row_max;
+    Index at = 0;
+    Vector<T> most = all<T>(row_max);
+    for (; at + kLanes<T> <= keys; at += kLanes<T>) most = larger<T>(load(scores + at), most);
+    row_max = largest<T>(most);
+    for (; at < keys; at++) row_max = scores[at] > row_max ? scores[at] : row_max;
     const T base = std::max(row_max, std::numeric_limits<T>::lowest());
     if (row_max != part.row_max) {
-        const T factor = exp2<T>(all<T>(part.row_max - base))[0];
+        const T factor = exp2<T>(all<T>((part.row_max - base) * to_log2(task)))[0];
         part.row_sum *= factor;
-        for (Index c = 0; c < Dv; c++) part.out[c] *= factor;
+        for (Index c = 0; c < task.Dv; c++) part.out[c] *= factor;
         part.row_max = row_max;
     }
     Index k = 0;
     Vector<T> sum{};
     for (; k + kLanes<T> <= keys; k += kLanes<T>) {
-        const Vector<T> weight = exp2<T>(load(scores + k) - base);
+        const Vector<T> weight = exp2<T>((load(scores + k) - base) * to_log2(task));
         store(scores + k, weight);
         sum += weight;
     }
     part.row_sum += total<T>(sum);
     for (; k < keys; k++) {
-        scores[k] = exp2<T>(all<T>(scores[k] - base))[0];
+        scores[k] = exp2<T>(all<T>((scores[k] - base) * to_log2(task)))[0];
         part.row_sum += scores[k];
     }
 }
@@ -190,7 +194,7 @@ static void few_item(const Task<T>& task, Index item, T* partials, T* scratch) {
         const Index h = shared * heads + row / task.Tq, query = row % task.Tq;
         const T* from = task.query + b * task.query_strides.batch + h * task.query_strides.head +
                         query * task.query_strides.row;
-        for (Index x = 0; x < task.D; x++) queries[row * width + x] = from[x] * T(task.scale * kLog2E);
+        for (Index x = 0; x < task.D; x++) queries[row * width + x] = from[x] * (task.scale * unit(task));
         T* at = partials + (item * rows + row) * (task.Dv + 2);
         at[0] = -kInfinity<T>, at[1] = 0;
         std::memset(at + 2, 0, sizeof(T) * task.Dv);
@@ -213,7 +217,7 @@ static void few_item(const Task<T>& task, Index item, T* partials, T* scratch) {
         for (Index row = 0; row < rows; row++) {
             Partial<T> part = partial_of(task, partials, item, row);
             T* of_row = scores + row * kStretch;
-            weigh_row(part, keys, task.Dv, of_row);
+            weigh_row(task, part, keys, of_row);
             if (careful)
                 blend_row_carefully(value, head.value_stride, keys, of_row, task.Dv, part.out);
             else
@@ -229,25 +233,25 @@ static void merge_row(const Task<T>& task, const T* partials, Index b, Index h, 
     const Index heads = task.H / task.Hkv, rows = rows_per_shared_head(task), count = pieces(task);
     const Index row = h % heads * task.Tq + query, size = task.Dv + 2;
     const T* first = partials + ((b * task.Hkv + h / heads) * count * rows + row) * size;
-    T row_max = task.sink ? task.sink[h] * T(kLog2E) : -kInfinity<T>;
+    T row_max = task.sink ? task.sink[h] * unit(task) : -kInfinity<T>;
     for (Index piece = 0; piece < count; piece++) {
         const T its = first[piece * rows * size];
         row_max = its > row_max ? its : row_max;
     }
     const T base = std::max(row_max, std::numeric_limits<T>::lowest());
-    T row_sum = task.sink ? exp2<T>(all<T>(task.sink[h] * T(kLog2E) - base))[0] : 0;
+    T row_sum = task.sink ? exp2<T>(all<T>((task.sink[h] * unit(task) - base) * to_log2(task)))[0] : 0;
     T* out = task.out + b * task.out_strides.batch + h * task.out_strides.head + query * task.out_strides.row;
     for (Index c = 0; c < task.Dv; c++) out[c] = 0;
     for (Index piece = 0; piece < count; piece++) {
         const T* part = first + piece * rows * size;
-        const T factor = exp2<T>(all<T>(part[0] - base))[0];
+        const T factor = exp2<T>(all<T>((part[0] - base) * to_log2(task)))[0];
         row_sum += factor * part[1];
         for (Index c = 0; c < task.Dv; c++) out[c] += factor * part[2 + c];
     }
     for (Index c = 0; c < task.Dv; c++) out[c] = row_sum == 0 ? 0 : out[c] / row_sum;
     if (task.logsumexp)
         task.logsumexp[(b * task.H + h) * task.Tq + query] =
-            row_sum == 0 ? -kInfinity<T> : row_max * T(kLn2) + std::log(row_sum);
+            row_sum == 0 ? -kInfinity<T> : row_max * to_natural(task) + std::log(row_sum);
 }
 
 }  // namespace HEADWORK_ISA

@@ -1,5 +1,5 @@
-// What happens to the scores of a block of keys before softmax: softcap, ALiBi, masks, the visible interval.
-// Scores are in powers of two here: log₂e is in the scale, so what is added is multiplied by it too.
+// What happens to the scores of a block of keys before softmax: a softcap, and an addend that holds ALiBi, masks and
+// the visible interval.
 
 #pragma once
 
@@ -10,11 +10,29 @@
 namespace headwork {
 namespace HEADWORK_ISA {
 
+// Scores are in powers of two: log₂e is in the scale, and what is added is multiplied by it. Not so with a float
+// mask, whose numbers may be the largest that there are: there scores stay as they are.
+template <class T>
+HEADWORK_INLINE T unit(const Task<T>& task) {
+    return task.float_mask ? T(1) : T(kLog2E);
+}
+
+// What a difference of two scores has to be multiplied by to be a power of two, and to be natural.
+template <class T>
+HEADWORK_INLINE T to_log2(const Task<T>& task) {
+    return task.float_mask ? T(kLog2E) : T(1);
+}
+
+template <class T>
+HEADWORK_INLINE T to_natural(const Task<T>& task) {
+    return task.float_mask ? T(1) : T(kLn2);
+}
+
 // A few vectors of queries of one head, and what they need to know about themselves.
 template <class T>
 struct Rows {
     Index b, h, first, count;                  // queries first … first + count − 1; the lanes beyond repeat the last
-    T position[kQueries<T>];                   // where each query stands
+    Index position[kQueries<T>];               // where each query stands
     typename Types<T>::Integer begin[kQueries<T>], end[kQueries<T>];  // the keys it may see
 };
 
@@ -24,54 +42,61 @@ static void place(const Task<T>& task, Index b, Index h, Index first, Index coun
     for (int i = 0; i < kQueries<T>; i++) {
         const Index query = first + std::min<Index>(i, count - 1);
         const Interval seen = seen_by(task, b, query);
-        rows.position[i] = T(query + task.offset[b]);
+        rows.position[i] = query + task.offset[b];
         rows.begin[i] = typename Types<T>::Integer(std::min(seen.first, task.Tk));
         rows.end[i] = typename Types<T>::Integer(seen.end);
     }
 }
 
 template <class T, class Change>
-HEADWORK_INLINE void change_scores(T* scores, Index keys, const Change& change) {
+HEADWORK_INLINE void change_rows(T* rows, Index keys, const Change& change) {
     for (Index k = 0; k < keys; k++) {
         HEADWORK_UNROLL
         for (int j = 0; j < kQueries<T>; j += kLanes<T>) {
-            T* at = scores + k * kQueries<T> + j;
+            T* at = rows + k * kQueries<T> + j;
             store(at, change(load(at), k, j));
         }
     }
 }
 
 template <class T>
-static void cap(T* scores, Index keys, T softcap) {
-    const T cap2 = softcap * T(kLog2E), inverse = T(1) / cap2;
-    change_scores(scores, keys, [&](Vector<T> s, Index, int) { return cap2 * tanh<T>(s * inverse); });
+static HEADWORK_APART void cap(T* scores, Index keys, T softcap) {
+    const T inverse = T(1) / softcap;
+    change_rows(scores, keys, [&](Vector<T> s, Index, int) { return softcap * tanh<T>(s * inverse); });
+}
+
+// −inf selects: under it even a score that is NaN is hidden.
+template <class T>
+HEADWORK_INLINE Vector<T> masked(Vector<T> score, Vector<T> added) {
+    return added == -kInfinity<T> ? added : score + added;
 }
 
 template <class T>
-static void add_distance(T* scores, Index first_key, Index keys, const Rows<T>& rows, T slope) {
-    const T slope2 = slope * T(kLog2E);
-    change_scores(scores, keys, [&](Vector<T> s, Index k, int j) {
-        const Vector<T> away = load(rows.position + j) - T(first_key + k);
-        return s - slope2 * (away < T(0) ? -away : away);
+static void add_distance(T* addend, Index first_key, Index keys, const Rows<T>& rows, T slope) {
+    T start[kQueries<T>];  // how far before each query the first key is: positions themselves may be beyond T's digits
+    for (int i = 0; i < kQueries<T>; i++) start[i] = T(rows.position[i] - first_key);
+    change_rows(addend, keys, [&](Vector<T>, Index k, int j) {
+        const Vector<T> away = load(start + j) - T(k);
+        return (away < T(0) ? away : -away) * slope;
     });
 }
 
 template <class T>
-static void hide_unseen(T* scores, Index first_key, Index keys, const Rows<T>& rows) {
+static void hide_unseen(T* addend, Index first_key, Index keys, const Rows<T>& rows) {
     const Vector<T> hidden = all<T>(-kInfinity<T>);
-    change_scores(scores, keys, [&](Vector<T> s, Index k, int j) {
+    change_rows(addend, keys, [&](Vector<T> added, Index k, int j) {
         Bits<T> begin, end;
         std::memcpy(&begin, rows.begin + j, sizeof begin);
         std::memcpy(&end, rows.end + j, sizeof end);
         const auto key = typename Types<T>::Integer(first_key + k);
-        return ((begin <= key) & (end > key)) ? s : hidden;
+        return ((begin <= key) & (end > key)) ? added : hidden;
     });
 }
 
 // One vector of a mask's row, as what is added to the scores: bool is 0 or −inf.
 template <class T>
 HEADWORK_INLINE Vector<T> mask_row(const T* from) {
-    return load(from) * T(kLog2E);
+    return load(from);
 }
 
 template <class T>
@@ -84,7 +109,7 @@ HEADWORK_INLINE Vector<T> mask_row(const std::uint8_t* from) {
 
 template <class T>
 HEADWORK_INLINE T mask_entry(const T* from) {
-    return *from * T(kLog2E);
+    return *from;
 }
 
 template <class T>
@@ -92,23 +117,17 @@ HEADWORK_INLINE T mask_entry(const std::uint8_t* from) {
     return *from ? T(0) : -kInfinity<T>;
 }
 
-// −inf selects: under it even a score that is NaN is hidden.
-template <class T>
-HEADWORK_INLINE Vector<T> masked(Vector<T> score, Vector<T> mask) {
-    return mask == -kInfinity<T> ? mask : score + mask;
-}
-
-// A mask (float or bool) on the scores of keys first_key … + keys − 1. It lies with queries in rows, the scores with
+// A mask (float or bool) of keys first_key … + keys − 1. It lies with queries in rows, the addend with
 // queries in columns: squares are turned over in registers where its keys are neighbours.
 template <class T, class M>
-static void add_mask(T* scores, Index first_key, Index keys, const Rows<T>& rows, const M* mask,
+static void add_mask(T* addend, Index first_key, Index keys, const Rows<T>& rows, const M* mask,
                      const MaskStrides& strides) {
     constexpr int kCount = kLanes<T>;
     const M* from = mask + rows.b * strides.batch + rows.h * strides.head + rows.first * strides.query +
                     first_key * strides.key;
     for (Index q = 0; q < rows.count; q += kCount)
         for (Index k = 0; k < keys; k += kCount) {
-            T* to = scores + k * kQueries<T> + q;
+            T* to = addend + k * kQueries<T> + q;
             if (strides.key == 1 && q + kCount <= rows.count && k + kCount <= keys) {
                 Vector<T> square[kCount];
                 HEADWORK_UNROLL
@@ -122,9 +141,9 @@ static void add_mask(T* scores, Index first_key, Index keys, const Rows<T>& rows
             } else {
                 for (Index i = q; i < q + kCount && i < rows.count; i++)
                     for (Index j = k; j < k + kCount && j < keys; j++) {
-                        T& score = scores[j * kQueries<T> + i];
+                        T& sum = addend[j * kQueries<T> + i];
                         const T added = mask_entry<T>(from + i * strides.query + j * strides.key);
-                        score = added == -kInfinity<T> ? added : score + added;
+                        sum = added == -kInfinity<T> ? added : sum + added;
                     }
             }
         }
@@ -152,14 +171,31 @@ static Cover cover(const Task<T>& task, Index first_key, Index keys, const Rows<
     return both ? Cover::everything : either ? Cover::some : Cover::none;
 }
 
+// What is added to the scores of keys first … + keys − 1, [key][query]: ALiBi and masks; −inf hides a key.
+template <class T>
+static void make_addend(const Task<T>& task, const Rows<T>& rows, Index first, Index keys, bool all_seen,
+                        Cover covered, T* addend) {
+    if (task.alibi)
+        add_distance(addend, first, keys, rows, task.alibi[rows.h] * unit(task));
+    else
+        std::memset(addend, 0, sizeof(T) * keys * kQueries<T>);
+    if (task.float_mask) add_mask(addend, first, keys, rows, task.float_mask, task.float_strides);
+    if (covered == Cover::some) add_mask(addend, first, keys, rows, task.bool_mask, task.bool_strides);
+    if (!all_seen) hide_unseen(addend, first, keys, rows);
+}
+
 // Whether a block of values holds anything that is not finite. A weight of 0 times NaN is NaN, so such a block
 // needs care where some of its keys are hidden.
 template <class T>
 static bool has_nonfinite(const T* value, Index stride, Index keys, Index Dv) {
-    T sum = 0;
-    for (Index k = 0; k < keys; k++)
-        for (Index c = 0; c < Dv; c++) sum += value[k * stride + c] * T(0);
-    return sum != 0;
+    Vector<T> sums{};  // of zeros, unless 0 · inf or 0 · NaN is among them
+    T rest = 0;
+    for (Index k = 0; k < keys; k++, value += stride) {
+        Index c = 0;
+        for (; c + kLanes<T> <= Dv; c += kLanes<T>) sums += load(value + c) * T(0);
+        for (; c < Dv; c++) rest += value[c] * T(0);
+    }
+    return total<T>(sums) + rest != 0;
 }
 
 // blend_block for such a block: a weight of 0 adds nothing, whatever the value is.

@@ -49,6 +49,7 @@ struct Task {
     const T* cotangent;  // (B, H, Tq, Dv): the gradient of out
     const T* output;     // what the forward pass gave, with its logsumexp; null: it is worked out anew
     T* delta;            // (B, H, Tq): out · cotangent, for each query
+    T* row_max;          // (B, H, Tq), or null; where it is written, logsumexp is that of the scores less row_max
     T *query_gradient, *key_gradient, *value_gradient;  // in the shapes of query, key, value
     Strides cotangent_strides, output_strides;
     Strides query_gradient_strides, key_gradient_strides, value_gradient_strides;

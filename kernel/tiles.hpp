@@ -25,6 +25,16 @@ HEADWORK_INLINE void clear(Vector<T> (&sums)[kRows][kVectors]) {
     }
 }
 
+// run(r, j, lane) for every vector of a tile: row r, vector j, and where it lies in [·][queries] memory.
+template <class T, int kRows, class Run>
+HEADWORK_INLINE void each_of_tile(const Run& run) {
+    HEADWORK_UNROLL
+    for (int r = 0; r < kRows; r++) {
+        HEADWORK_UNROLL
+        for (int j = 0; j < kQueryVectors; j++) run(r, j, Index(r) * kQueries<T> + j * kLanes<T>);
+    }
+}
+
 // sums[r][·] += Σ_x rows[r·stride + x] · columns[x·column_stride + ·]
 template <class T, int kRows, int kVectors>
 HEADWORK_INLINE void multiply(const T* rows, Index stride, const T* columns, Index column_stride, Index count,

@@ -13,8 +13,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-TESTS = "tests/mechanism/test_fast.py"
+TESTS = [f"tests/mechanism/test_{name}.py" for name in ("fast", "calling", "engines")]
 RUNTIMES = {"address,undefined": ("libasan.so", "libubsan.so", "libstdc++.so"), "thread": ("libtsan.so",)}
+TSAN = "die_after_fork=0 exitcode=66 allocator_may_return_null=1"
 NOT_OURS = "race:_dl_deallocate_tls\n"  # glibc frees the storage of a thread behind the sanitizer's back
 # Their threads are not built for this: the tests that need them are skipped.
 NO_PEERS = "sys.modules['torch'] = sys.modules['jax'] = None; "
@@ -29,7 +30,7 @@ def main() -> None:
         for engine in ("", "portable"):
             run("address,undefined", place, HEADWORK_ENGINE=engine)
         (place / "not-ours").write_text(NOT_OURS)
-        run("thread", place, TSAN_OPTIONS=f"die_after_fork=0 exitcode=66 suppressions={place / 'not-ours'}")
+        run("thread", place, TSAN_OPTIONS=f"{TSAN} suppressions={place / 'not-ours'}")
 
 
 def build(sanitizers: str, target: Path) -> None:
@@ -59,7 +60,8 @@ def run(sanitizers: str, place: Path, **settings: str) -> None:
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(place / sanitizers), *sys.path[1:]]),
         "LD_PRELOAD": " ".join(map(runtime, RUNTIMES[sanitizers])),
-        "ASAN_OPTIONS": "detect_leaks=0",  # Python itself keeps memory until the end
+        # Python keeps memory until the end; tests ask for more than there is, and look at what is held.
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=4",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "OPENBLAS_NUM_THREADS": "1",
         **settings,
@@ -67,7 +69,7 @@ def run(sanitizers: str, place: Path, **settings: str) -> None:
     # -S, and the site folder by PYTHONPATH: the hook of an editable Headwork would come before the build.
     hidden = NO_PEERS if sanitizers == "thread" else ""
     code = f"import sys, pytest; {hidden}sys.exit(pytest.main(sys.argv[1:]))"
-    pytest = [sys.executable, "-S", "-c", code, "-q", "-p", "no:xdist", "-p", "no:cacheprovider", TESTS]
+    pytest = [sys.executable, "-S", "-c", code, "-q", "-p", "no:xdist", "-p", "no:cacheprovider", *TESTS]
     if subprocess.run(pytest, cwd=ROOT, env=environment).returncode:
         sys.exit(f"{sanitizers}: not clean; what was found stands above.")
 

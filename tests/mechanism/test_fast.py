@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 import threadpoolctl
+from against_trace import assert_right
 from drawn_problems import SEEDS, records
 from hypothesis import given, settings, strategies as st
 
 import headwork
-from headwork import Problem, trace
 from headwork.errors import HeadworkError, MaskError, NumberError, OptionError, ShapeError
 from headwork.mechanism import blockwise, fast
 from headwork.mechanism.calling import Prepared
@@ -42,21 +42,6 @@ def computed(engine: Any, record: dict[str, Any], **more: Any) -> tuple[np.ndarr
     call = Prepared(record["query"], record["key"], record["value"], "BHTD", None, options)
     output, logsumexp = engine.run(*call.arrays, **call.options, **more, return_logsumexp=True)
     return call.as_given(output), call.rows_as_given(logsumexp)
-
-
-def assert_right(record: dict[str, Any], output: np.ndarray, logsumexp: np.ndarray) -> None:
-    """As near to the trace in float64 as arithmetic in that dtype can be.  Source of the bound: design notes."""
-    wide = {
-        name: value.astype(np.float64) if getattr(value, "dtype", None) in (np.float32, np.float64) else value
-        for name, value in record.items()
-    }
-    right = trace(Problem(**wide))
-    eps = np.finfo(output.dtype).eps
-    scaled = right["masked"] if "masked" in right else right["scaled"]
-    reach = np.abs(scaled[np.isfinite(scaled)]).max(initial=0)
-    size = np.abs(wide["value"][np.isfinite(wide["value"])]).max(initial=0)
-    np.testing.assert_allclose(output, right.output, rtol=0, atol=16 * eps * size * (1 + reach))
-    np.testing.assert_allclose(logsumexp, right["logsumexp"], rtol=0, atol=16 * eps * (1 + reach))
 
 
 @given(records(without=("rope", "chunks")), st.sampled_from(["float64", "float32"]))

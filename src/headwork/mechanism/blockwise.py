@@ -25,6 +25,8 @@ from .engines import usable_threads
 from .softmax import blend
 
 QUERIES, KEYS = 128, 512  # of a block: 256 KiB of scores in float32, which stay in the second cache
+MOST_THREADS = 1024
+FAR = 1e4  # beyond it, the last digits of a logsumexp do not say how many keys share the weight
 WORTH_THREADS = 1e6  # multiplications: handing a block to another thread costs some 50 µs
 _in_use = threading.Lock()
 
@@ -148,7 +150,7 @@ def _blocks(seen: slice) -> Iterator[slice]:
 
 def _share(items: list[Any], multiplications: float, threads: int | None, work: Callable[..., None]) -> None:
     """Call work(*item) for every item, on several threads where that is worth it."""
-    threads = min(threads or usable_threads(), len(items))
+    threads = min(threads or usable_threads(), len(items), MOST_THREADS)
     if multiplications < WORTH_THREADS:
         for item in items:
             work(*item)
@@ -156,8 +158,12 @@ def _share(items: list[Any], multiplications: float, threads: int | None, work: 
     # A product that used threads of its own would wait for those that the others use. The limit holds for the
     # whole process, so one call sets it at a time; a second one would have to share the cores anyway.
     with _in_use, _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(max(threads, 1)) as pool:
-        for _ in pool.map(lambda item: work(*item), items):
-            pass
+        try:
+            for _ in pool.map(lambda item: work(*item), items):
+                pass
+        except BaseException:  # Ctrl-C among them: what has not begun never will
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 @cache
@@ -183,22 +189,28 @@ def run(
     **options: Any,
 ) -> Any:
     """Output (B, H, Tq, Dv), and with `return_logsumexp` also the natural logsumexp (B, H, Tq)."""
-    call = _call(query, key, value, options)
-    output = np.zeros((*query.shape[:3], value.shape[3]), query.dtype)
-    logsumexp = np.empty(query.shape[:3], query.dtype)
+    output, row_max, logs = _run(_call(query, key, value, options), threads)
+    return (output, row_max + logs) if return_logsumexp else output
+
+
+def _run(call: Call, threads: int | None) -> tuple[Array, Array, Array]:
+    """Output, each row's maximum, and the logsumexp of its scores less that maximum."""
+    B, H, Tq, _ = call.query.shape
+    dtype = call.query.dtype
+    output = np.zeros((B, H, Tq, call.value.shape[3]), dtype)
+    row_max, logs = np.empty((B, H, Tq), dtype), np.empty((B, H, Tq), dtype)
 
     def work(b: int, h: int, rows: slice) -> None:
         with np.errstate(all="ignore"):  # errstate belongs to a thread
-            output[b, h, rows], logsumexp[b, h, rows] = _attend(call, b, h, rows)
+            output[b, h, rows], row_max[b, h, rows], logs[b, h, rows] = _attend(call, b, h, rows)
 
-    B, H, Tq, _ = query.shape
     items = list(product(range(B), range(H), _rows(Tq)))
-    _share(items, float(query.size * key.shape[2]), threads, work)
-    return (output, logsumexp) if return_logsumexp else output
+    _share(items, float(call.query.size * call.key.shape[2]), threads, work)
+    return output, row_max, logs
 
 
-def _attend(call: Call, b: int, h: int, rows: slice) -> tuple[Array, Array]:
-    """Output and logsumexp of a block of queries: one pass over the keys that it sees."""
+def _attend(call: Call, b: int, h: int, rows: slice) -> tuple[Array, Array, Array]:
+    """The same of a block of queries: one pass over the keys that it sees."""
     dtype = call.query.dtype
     count = rows.stop - rows.start
     shared = h // (call.query.shape[1] // call.key.shape[1])
@@ -220,8 +232,8 @@ def _attend(call: Call, b: int, h: int, rows: slice) -> tuple[Array, Array]:
         row_max = grown
     is_empty = row_sum == 0
     output /= np.where(is_empty, 1, row_sum)
-    logsumexp = np.where(is_empty, -np.inf, row_max + np.log(np.where(is_empty, 1, row_sum)))
-    return output, logsumexp[:, 0]
+    logs = np.where(is_empty, -np.inf, np.log(np.where(is_empty, 1, row_sum)))
+    return output, row_max[:, 0], logs[:, 0]
 
 
 def run_vjp(
@@ -236,9 +248,13 @@ def run_vjp(
     **options: Any,
 ) -> tuple[Array, Array, Array]:
     """The gradients with respect to query, key and value, each in the shape of the array."""
-    if output is None or logsumexp is None:
-        output, logsumexp = run(query, key, value, threads=threads, return_logsumexp=True, **options)
     call = _call(query, key, value, options)
+    if output is None or logsumexp is None or (np.isfinite(logsumexp) & (np.abs(logsumexp) > FAR)).any():
+        output, row_max, logs = _run(call, threads)
+    else:
+        row_max, logs = logsumexp, np.zeros_like(logsumexp)
+    is_empty = np.isneginf(row_max + logs)
+    row_max, logs = np.where(is_empty, np.inf, row_max), np.where(is_empty, 0, logs)  # all weights 0
     delta = np.einsum("bhic,bhic->bhi", output, cotangent)
     gradients = np.zeros_like(query), np.zeros_like(key), np.zeros_like(value)
     B, Hkv = key.shape[:2]
@@ -249,7 +265,7 @@ def run_vjp(
         with np.errstate(all="ignore"):
             for h in range(shared * group, (shared + 1) * group):
                 for rows in _rows(query.shape[2]):
-                    _differentiate(call, b, h, rows, cotangent, logsumexp, delta, gradients)
+                    _differentiate(call, b, h, rows, cotangent, (row_max, logs), delta, gradients)
 
     _share(list(product(range(B), range(Hkv))), float(query.size * key.shape[2]), threads, work)
     return gradients
@@ -261,18 +277,20 @@ def _differentiate(
     h: int,
     rows: slice,
     cotangent: Array,
-    logsumexp: Array,
+    sums: tuple[Array, Array],
     delta: Array,
     gradients: tuple[Array, Array, Array],
 ) -> None:
-    """Add what a block of queries has to do with the gradients."""
+    """Add what a block of queries has to do with the gradients.
+
+    sums  each row's maximum and the logsumexp less that: together they may have lost digits
+    """
     query_gradient, key_gradient, value_gradient = gradients
     shared = h // (call.query.shape[1] // call.key.shape[1])
-    sums = logsumexp[b, h, rows][:, None]
-    sums = np.where(np.isneginf(sums), np.inf, sums)  # a row that sees nothing has weights 0
+    row_max, logs = (each[b, h, rows][:, None] for each in sums)
     for keys in _blocks(call.seen(b, rows)):
         scores, allowed, slope = call.scores(b, h, rows, keys)
-        weights = np.exp(scores - sums)
+        weights = np.exp(scores - row_max - logs)
         with_values = cotangent[b, h, rows] @ call.value[b, shared, keys].T
         gradient = weights * (with_values - delta[b, h, rows][:, None]) * call.query.dtype.type(call.scale)
         if slope is not None:

@@ -7,11 +7,18 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
+from ..errors import OptionError
+
+NAMES = ("numpy", "portable", "avx2", "avx512")  # what HEADWORK_ENGINE may ask for
+
 
 @cache
 def engine() -> ModuleType:
-    """A module with `run`, `run_vjp` and `engine_name`."""
-    if os.environ.get("HEADWORK_ENGINE") != "numpy":
+    """A module with `run`, `run_vjp` and `engine_name`. Raises OptionError for an unknown HEADWORK_ENGINE."""
+    asked = os.environ.get("HEADWORK_ENGINE", "")
+    if asked and asked not in NAMES:
+        raise OptionError(f"HEADWORK_ENGINE is {asked!r}; {', '.join(NAMES)} or nothing was expected.")
+    if asked != "numpy":
         try:
             return import_module("headwork.mechanism._kernel")
         except ImportError:

@@ -10,25 +10,38 @@ from typing import Any
 import numpy as np
 
 from ..arrays import DTYPES, Array, as_floats
+from ..errors import NumberError
 
 GiveBack = Callable[[Array], Any]
 
 
 def library_of(values: object) -> str:
     """The library that an array is from: "numpy", "torch", "jax", …; "numpy" for lists too."""
+    if isinstance(values, np.ndarray) or not hasattr(values, "__dlpack__"):
+        return "numpy"
     root = type(values).__module__.partition(".")[0]
-    return "jax" if root == "jaxlib" else root if hasattr(values, "__dlpack__") else "numpy"
+    return "jax" if root == "jaxlib" else root
+
+
+def refuse_hidden(name: str, values: object) -> None:
+    """Raise NumberError for a NumPy array that hides some of its entries: they would count all the same."""
+    ma = sys.modules.get("numpy.ma")  # without it there is no such array
+    if ma and isinstance(values, ma.MaskedArray) and ma.is_masked(values):
+        raise NumberError(
+            f"{name} is a masked array with hidden entries. Fill them ({name}.filled(0)), and say with mask= "
+            f"which keys may be seen."
+        )
 
 
 def read(name: str, values: object) -> Array:
     """`values` as a NumPy array over the same memory where that is possible.
 
-    Raises what `as_floats` raises: an array on another device, one that is being traced.
+    Raises what `as_floats` raises: an array on another device, one that is being traced; NumberError for a
+    masked array.
     """
-    if (
-        str(getattr(values, "dtype", "")) == "torch.bfloat16"
-    ):  # NumPy has no such type: the same bits as int16
-        import torch
+    refuse_hidden(name, values)
+    if str(getattr(values, "dtype", "")) == "torch.bfloat16":
+        import torch  # NumPy has no such type: the same bits as int16
 
         assert isinstance(values, torch.Tensor)
         return np.asarray(values.detach().view(torch.int16)).view(DTYPES["bfloat16"])
@@ -38,15 +51,15 @@ def read(name: str, values: object) -> Array:
 
 
 def give_back(like: object) -> GiveBack:
-    """What turns a NumPy array into an array of the library that `like` is from."""
+    """What turns a NumPy array into an array of the library that `like` is from, where that says how."""
     library = library_of(like)
     if library == "numpy":
         return lambda array: array
     if library == "torch":
         return _as_tensor
     module = sys.modules.get("jax.numpy" if library == "jax" else library) or importlib.import_module(library)
-    convert = getattr(module, "asarray", None) or module.from_dlpack
-    return lambda array: convert(array)
+    convert = getattr(module, "asarray", None) or getattr(module, "from_dlpack", None)
+    return lambda array: convert(array) if convert else array
 
 
 def _as_tensor(array: Array) -> Any:

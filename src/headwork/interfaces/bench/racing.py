@@ -15,8 +15,8 @@ from typing import Any
 
 from .regimes import LONGEST, Regime
 
-REST = 0.02  # seconds between two turns, in which the threads of the last go to sleep
-LEAST = 0.02  # seconds that a turn lasts at least
+REST = 0.05  # seconds between two turns, in which the threads of the last go to sleep: OpenBLAS' take 30 ms
+LEAST = 0.1  # seconds that a turn lasts at least
 OURS = "headwork"
 
 
@@ -129,10 +129,10 @@ def race(
     )
 
 
-def peaks(names: Sequence[str], threads: int) -> dict[str, float | None]:
+def peaks(names: Sequence[str], threads: int, regime: Regime = LONGEST) -> dict[str, float | None]:
     """By how many MiB each implementation grows for a long sequence, each in a new process."""
     found: dict[str, float | None] = {}
     for name in names:
         with workers([name], threads) as (worker,):
-            found[name] = worker.ask({"peak": LONGEST.to_dict()}).get("mib")
+            found[name] = worker.ask({"peak": regime.to_dict()}).get("mib")
     return found

@@ -6,9 +6,11 @@ Reads one order a line and answers each with one line of JSON: {"prepare": {a re
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import resource
+import statistics
 import sys
 import time
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import Any
 from .implementations import Call, as_numpy, prepare, use_threads
 from .regimes import Regime, drawn, largest_error
 
+BATCH = 1e-3  # seconds
 MIB = 1024 * 1024
 
 
@@ -52,31 +55,45 @@ def _prepared(name: str, regime: Regime) -> tuple[Call | None, dict[str, Any]]:
 
 
 def _timed(call: Call, least: float) -> float:
-    """Seconds of one call: the mean over as many as take `least` seconds together."""
-    calls, total = 1, 0.0
-    while True:
-        start = time.perf_counter()
-        for _ in range(calls):
-            call()
-        total = time.perf_counter() - start
-        if total >= least:
-            return total / calls
-        calls = max(calls + 1, int(calls * min(1.2 * least / max(total, 1e-9), 100)))
+    """Seconds of one call: the median of as many as take `least` seconds, after one that wakes threads.
+
+    Calls too short for the clock are timed in batches.
+    """
+    call()
+    batch = 1
+    while (seconds := _seconds(call, batch)) < BATCH:
+        batch = max(batch + 1, int(batch * min(1.2 * BATCH / max(seconds, 1e-9), 100)))
+    times = [seconds]
+    while sum(times) < least:
+        times.append(_seconds(call, batch))
+    return statistics.median(times) / batch
+
+
+def _seconds(call: Call, times: int) -> float:
+    start = time.perf_counter()
+    for _ in range(times):
+        call()
+    return time.perf_counter() - start
 
 
 def _peak(name: str, regime: Regime) -> dict[str, Any]:
-    """By how many MiB one call makes the process grow, beyond the output."""
+    """By how many MiB one call makes the process grow, beyond the output and the gradients."""
     arrays = drawn(regime)
     call = prepare(name, regime, arrays)
     if call is None:
         return {"mib": None}
     before = _forget_peak()
-    output = as_numpy(name, regime, call())
-    return {"mib": (_peak_bytes() - before - output.nbytes) / MIB}
+    given_back = as_numpy(name, regime, call()).nbytes
+    if regime.backward:
+        given_back += sum(arrays[each].nbytes for each in ("query", "key", "value"))
+    return {"mib": (_peak_bytes() - before - given_back) / MIB}
 
 
 def _forget_peak() -> int:
     """The resident size now, in bytes; the peak starts from it where the system can forget the old one."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:  # freed memory that is still held would hide that a call takes some
+        trim(0)
     clear = Path("/proc/self/clear_refs")
     if clear.exists():
         clear.write_text("5", encoding="ascii")
