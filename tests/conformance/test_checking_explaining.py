@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from zoo import mutated
 from headwork import check
 from headwork.conformance.adapter import recognise
 from headwork.conformance.battery import Case, draw_battery
+from headwork.conformance.checking import explained_by
 from headwork.conformance.comparing import Asked, ask
-from headwork.conformance.explaining import Cases, Rule, cut_in_parts, explain, plain_number
+from headwork.conformance.explaining import Cases, Found, Group, Rule, cut_in_parts, explain, plain_number
 from headwork.conformance.here import Here
 from headwork.conformance.second_round import told_apart
 from headwork.conformance.stated import Stated
@@ -35,6 +37,10 @@ def cases_of(asked: list[Asked]) -> Cases:
 
 def rule(*ids: str) -> Rule:
     return Rule(tuple(map(mistake_named, ids)))
+
+
+def ids_of(one: Rule) -> tuple[str, ...]:
+    return tuple(mistake.id for mistake in one.mistakes)
 
 
 def test_a_rule_that_fits_one_case_and_not_another_does_not_stand() -> None:
@@ -82,6 +88,89 @@ def test_an_input_is_asked_that_tells_apart_what_was_left() -> None:
     assert len(more) == 1
     assert "second-round" in more[0].case.id
     assert [one.hypothesis for group in left for one in group.rules] == [rule("values-averaged").hypothesis]
+
+
+# --- a second flaw that shows on some cases only --------------------------------------------------
+
+
+def exponentials_of_raw_scores(q: Any, k: Any, v: Any) -> Any:
+    """Normalised over the queries, and no maximum subtracted: two faults in one step."""
+    with np.errstate(all="ignore"):
+        e = np.exp(q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]))
+        return e / e.sum(-2, keepdims=True) @ v
+
+
+def test_a_mistake_is_named_by_its_numbers_and_the_second_one_where_it_overflows() -> None:
+    report = check(exponentials_of_raw_scores, layout="BHTD", dtypes=("float64",)).of("basic")
+    first, second = report.explanations
+    assert first.ids == (("softmax-over-queries",),)
+    assert second.ids == (("softmax-without-max",),)
+    assert set(second.cases) == {"basic/far-scores", "basic/low-scores"}
+    assert not set(first.cases) & set(second.cases)
+    assert "Beside that, on basic/far-scores, basic/low-scores, it exponentiated" in report.sentence
+    assert report.unexplained == ()
+
+
+def test_a_rule_explains_nan_only_where_exponentials_leave_the_range() -> None:
+    _, _, (far, plain) = answered(exponentials_of_raw_scores, "basic/far-scores", "basic/sizes-differ")
+    both = cases_of([far, plain])
+    one = rule("softmax-over-queries")
+    assert both.holds(one, plain)
+    assert not both.holds(one, far)
+    assert both.holds(replace(one, overflows=True), far)
+    spoilt = replace(plain, values={"output": np.where(plain.off, np.nan, plain.values["output"])})
+    assert not both.holds(replace(one, overflows=True), spoilt)
+    assert not both.holds(replace(rule("scale-missing"), overflows=True), plain)
+
+
+def test_an_explanation_that_belongs_to_an_earlier_feature_keeps_what_was_found_there() -> None:
+    """It names only those of the cases that it explains."""
+    _, _, asked = answered(exponentials_of_raw_scores, "basic/far-scores", "basic/sizes-differ")
+    found = Found((Group((rule("softmax-over-queries"),), 100.0),), ())
+    assert [one.cases for one in explained_by(found, asked)] == [(asked[1],)]
+    assert [*explained_by(replace(found, groups=(Group((rule("scale-missing"),), 1.0),)), asked)] == []
+
+
+def test_a_rule_that_raises_its_own_zero_sums_may_give_nan_for_them() -> None:
+    """0/0 is NaN in NumPy, and 0 where nobody may look: code has no such case."""
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        with np.errstate(all="ignore"):
+            s = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+            e = np.exp(s - s.max(-2, keepdims=True))
+            return e / e.sum(-1, keepdims=True) @ v
+
+    _, _, (far,) = answered(attention, "basic/far-scores")
+    assert np.isnan(far.values["output"]).any()
+    assert cases_of([far]).holds(rule("row-max-over-queries"), far)
+
+
+def test_dropout_explains_only_what_it_can_be_read_off() -> None:
+    _, _, asked = answered(mutated.mutated("scale-missing"), "basic/sizes-agree", "basic/sizes-differ")
+    cases = cases_of(asked)
+    chance = replace(rule("dropout-at-inference"), theta=0.25, by_chance=True)
+    assert not cases.holds(chance, asked[0])
+    assert cases.holds(chance, asked[1])  # 7 keys: too many to tell
+    assert {id for group in explain(cases) for one in group.rules for id in ids_of(one)} == {"scale-missing"}
+
+
+def test_dropout_that_is_left_on_is_named_although_its_pattern_is_chance() -> None:
+    random = np.random.RandomState(3)
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        s = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+        w = np.exp(s - s.max(-1, keepdims=True))
+        w /= w.sum(-1, keepdims=True)
+        return np.where(random.random_sample(w.shape) < 0.25, 0, w / 0.75) @ v
+
+    result = check(attention, layout="BHTD", dtypes=("float64",))
+    assert result.of("basic").explanations[0].ids == (("dropout-at-inference",),)
+    assert result.of("basic").explanations[0].thetas == (0.25,)
+
+
+def test_evidence_is_counted_without_anything_else_being_asked_first() -> None:
+    _, _, asked = answered(mutated.mutated("scale-missing"), "basic/sizes-agree", "basic/sizes-differ")
+    assert cases_of(asked).bits > 100
 
 
 def test_keys_are_cut_in_two_and_three_parts_in_every_way() -> None:

@@ -7,8 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headwork import check
+from headwork import check, trace
+from headwork.conformance.arithmetic import recognised
+from headwork.conformance.battery import Case
+from headwork.conformance.comparing import Asked
+from headwork.conformance.explaining import Cases
 from headwork.conformance.report import Check
+from headwork.problem import Problem
 
 
 def softmax(scores: Any) -> Any:
@@ -69,6 +74,24 @@ def test_scores_of_products_in_half_precision_are_recognised() -> None:
     arithmetic = check(attention, layout="BHTD", dtypes=("float64",)).of("basic").arithmetic
     assert arithmetic is not None
     assert arithmetic.bits == 10
+
+
+@pytest.mark.parametrize("start", ["scores", "scaled", "masked", "weights"])
+def test_arithmetic_is_recognised_where_a_problem_starts_in_the_middle(start: str) -> None:
+    """Behind the scale there is none to try; what is rounded at the end is known all the same."""
+    random = np.random.RandomState(0)
+    given, value = random.random_sample((4, 6)), random.random_sample((6, 3))
+    given /= given.sum(axis=-1, keepdims=True)
+    problem = Problem(given={start: given}, value=value, **({"head_dim": 8} if start == "scores" else {}))
+    output = trace(problem).output
+    case = Case("basic/x", "basic", "", problem, "float64", "output", frozenset(), False, {})
+
+    def found(values: Any) -> Any:
+        return recognised(Cases([Asked(case, problem, values={"output": values[None]})], []))
+
+    rounded = found(output.astype(np.float32).astype(np.float64))
+    assert rounded.id == "output-float32"
+    assert found(output * 1.001) is None
 
 
 def half_scores(q: Any, k: Any, v: Any) -> Any:
@@ -154,6 +177,63 @@ def test_a_stated_convention_that_is_broken_is_said_with_how_to_mend_it() -> Non
     assert result.of("mask-float").verdict == "not supported"  # True and False do what 1 and 0 do
 
 
+def test_a_corner_that_could_not_be_told_is_the_one_for_which_a_plain_rule_explains_all() -> None:
+    """One token of the future, from the upper left: for the lower right, an offset of 1."""
+
+    def attention(q: Any, k: Any, v: Any, causal: bool = False) -> Any:
+        scores = scores_of(q, k)
+        return (
+            softmax(
+                np.where(np.tri(*scores.shape[-2:], 1, dtype=bool), scores, -np.inf) if causal else scores
+            )
+            @ v
+        )
+
+    result = check(attention, layout="BHTD", dtypes=("float64",))
+    assert result.interface.conventions["causal"] == "upper_left"
+    assert result.of("causal").explanations[0].ids == (("causal-one-too-many",),)
+
+
+def test_a_causal_mask_that_is_refused_for_square_scores_is_asked_behind_other_keys() -> None:
+    """Its first query sees nothing there, and the largest of nothing is an error."""
+
+    def attention(q: Any, k: Any, v: Any, causal: bool = False) -> Any:
+        if not causal:
+            return softmax(scores_of(q, k)) @ v
+        past, rows = k.shape[-2] - q.shape[-2], []
+        for i in range(q.shape[-2]):
+            scores = scores_of(q[..., i : i + 1, :], k[..., : past + i, :])
+            scores.max(-1)
+            rows.append(softmax(scores) @ v[..., : past + i, :])
+        return np.concatenate(rows, axis=-2)
+
+    result = check(attention, layout="BHTD", dtypes=("float64",))
+    assert result.of("causal").explanations[0].ids == (("causal-strict",),)
+
+
+# --- masks ----------------------------------------------------------------------------------------
+
+
+def test_a_mask_that_scores_are_multiplied_by_is_one_of_true_and_false() -> None:
+    def attention(q: Any, k: Any, v: Any, mask: Any = None) -> Any:
+        scores = scores_of(q, k)
+        return softmax(scores if mask is None else scores * np.asarray(mask).astype(float)) @ v
+
+    result = check(attention, layout="TD", dtypes=("float64",))
+    assert "mask-fill-zero" in named(result)
+    assert result.of("mask-float").verdict == "not supported"
+
+
+def test_a_mask_that_goes_only_with_as_many_samples_as_heads_is_asked_so() -> None:
+    def attention(q: Any, k: Any, v: Any, mask: Any = None) -> Any:
+        scores = scores_of(q, k)
+        return softmax(scores if mask is None else np.where(mask[:, 0], scores, -1e30)) @ v
+
+    result = check(attention, layout="BHTD", dtypes=("float64",))
+    assert "mask-batch-meets-heads" in named(result)
+    assert str(result.interface.sizes) == "B=H"
+
+
 # --- layouts, names -------------------------------------------------------------------------------
 
 
@@ -170,6 +250,14 @@ def test_a_softmax_over_a_fixed_axis_is_wrong_where_there_are_more_axes() -> Non
 
 def test_it_is_right_once_somebody_says_how_many_axes_are_meant() -> None:
     assert check(over_the_heads, layout="TD", dtypes=("float64",)).verdict == "right"
+
+
+def test_a_function_that_forgets_to_transpose_the_keys_is_asked_for_as_many_keys_as_columns() -> None:
+    result = check(
+        lambda q, k, v: softmax(q @ k / np.sqrt(q.shape[-1])) @ v, layout="TD", dtypes=("float64",)
+    )
+    assert named(result) == {"scores-key-not-transposed"}
+    assert "Tk=D" in str(result.interface.sizes)
 
 
 @pytest.mark.parametrize("names", [("q", "k", "v"), ("Q", "K", "V")])

@@ -107,3 +107,11 @@ def test_fitted_sizes_are_always_taken_and_keep_what_the_case_is_about(texts, en
     assert sizes.take(found)
     assert all(found[letter] == entry.sizes[letter] for letter in entry.keep)
     assert found["H"] % found["Hkv"] == 0
+
+
+@pytest.mark.parametrize("heads", [{"H": 6, "Hkv": 2}, {"H": 4, "Hkv": 1}, {"H": 6, "Hkv": 3}])
+def test_without_samples_as_many_query_heads_share_a_key_head(heads: dict[str, int]) -> None:
+    """Which of the other sizes the batch agreed with is chance."""
+    wanted = {"B": 2, **heads, "Tq": 5, "Tk": 7, "D": 23, "Dv": 13}
+    found = fitted(Sizes(among=(("B", (1,)),)), tuple(wanted.items()))
+    assert found == wanted | {"B": 1}

@@ -77,6 +77,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "causal-one-ahead": ("causal-one-too-many",),
     "offset-from-padded-length": ("causal-offset-from-buffer",),
     "window-both-sides": ("window-instead-of-causal",),
+    "no-window-while-decoding": ("window-ignored", "masking-ignored"),  # nor is it causal: one query sees all
     "window-from-chunk-rows": ("window-left-by-row",),
     "window-last-keys-for-all": ("window-from-the-end",),
     "window-blocks": ("window-in-blocks",),
@@ -106,8 +107,9 @@ NAMES: dict[str, tuple[str, ...]] = {
     "online-not-rescaled": ("rescale-skipped-in-new-frame",),
     "online-rescale-with-block-max": ("rescaled-from-previous-part",),
     "online-max-stuck-at-zero": ("maximum-stuck-at-zero",),
-    "online-last-block-skipped": ("last-part-forgotten",),
-    "zero-padded-keys-in-softmax": ("last-part-not-masked",),
+    # where nobody names the parts, they are blocks of some size
+    "online-last-block-skipped": ("last-part-forgotten", "last-partial-block-dropped"),
+    "zero-padded-keys-in-softmax": ("last-part-not-masked", "last-block-not-masked"),
     "accumulator-not-reset": ("output-accumulated",),
     "merge-plain-sum": ("parts-added",),
     "online-divided-every-step": ("divided-after-every-part",),

@@ -19,7 +19,7 @@ from ..diagnosis.reach import FINAL
 from ..diagnosis.search import families, narrow_ones
 from ..mistakes.mistake import Mistake, altered
 from ..mistakes.wrong_run import run_wrong
-from ..problem import Problem
+from ..problem import Problem, ignored_after
 from .comparing import Asked, reference
 from .explaining import Cases, Rule
 from .report import Arithmetic
@@ -119,8 +119,10 @@ def _is_of_its_own(asked: Asked) -> bool:
 
 
 def _held_scale(cases: Cases) -> Arithmetic | None:
-    """The right numbers for a scale that a dtype with fewer bits holds."""
+    """The right numbers for a scale that a dtype with fewer bits holds, where scores are scaled at all."""
     asked = (*cases.failing, *cases.passing)
+    if any(_is_scaled_already(each.exact) for each in asked):
+        return None
     ways = ((name, what, held) for name in HELD for what, held in SCALES.items())
     for name, what, held in ways:
         if all(_has_scale(each, name, held) for each in asked):
@@ -128,6 +130,11 @@ def _held_scale(cases: Cases) -> Arithmetic | None:
     if all(map(_is_scale_near, asked)):
         return _of_scale("float32", "a scale that is worked out in float32")
     return None
+
+
+def _is_scaled_already(problem: Problem) -> bool:
+    """Whether the problem starts from scores that are scaled, so that no scale can be tried."""
+    return problem.given is not None and "scale" in ignored_after(problem.start)
 
 
 def _of_scale(name: str, what: str) -> Arithmetic:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -15,7 +15,7 @@ from .backward import Backward, ask_backward, explained
 from .battery import Case, draw_battery
 from .calls import Call, Outcome, Signature, Subject
 from .comparing import Asked, ask
-from .explaining import Cases
+from .explaining import Cases, Found
 from .features import FEATURES, Feature
 from .interface import Interface
 from .judging import Known, explanations, judge
@@ -149,10 +149,10 @@ def _checked(subject: _Counted, stated: Stated, progress: Progress | None, name:
         return _not_run(interface, subject.calls)
     session = _Session(subject, interface, progress or (lambda done, total, what: None))
     found = session.run()
-    other = _by_our_conventions(interface, found)
+    other = _by_our_conventions(interface, found) or _by_other_conventions(interface, found)
     if other is not None:
         again = _Session(subject, replace(recognise(subject, other), stated=stated), session.progress).run()
-        found = min(found, again, key=_unexplained)
+        found = min(found, again, key=_oddity)
     return _in_more_axes(session, found) or found
 
 
@@ -196,11 +196,30 @@ def _by_our_conventions(interface: Interface, found: Check) -> Stated | None:
     return replace(interface.stated, **other) if other and is_doubtful else None
 
 
-def _unexplained(found: Check) -> int:
-    """How many features are wrong in a way of their own, those that nothing explains counted twice."""
-    return sum(
-        (not each.follows) + bool(each.unexplained) for each in found.features if each.verdict == "wrong"
-    )
+def _by_other_conventions(interface: Interface, found: Check) -> Stated | None:
+    """What else to assume where a convention could not be seen, and with ours no plain rule explains the
+    rest."""
+    doubtful = {each.feature.id for each in found.features if each.unexplained or _has_number(each)}
+    own = interface.conventions
+    other: dict[str, Any] = {}
+    if "causal" in doubtful and "causal" not in own and not interface.stated.causal:
+        other["causal"] = "upper_left"
+    is_assumed = any(each.what == "window" and each.how == "assumed" for each in interface.found)
+    if "window" in doubtful and is_assumed and not interface.stated.window_counts:
+        other["window_counts"] = "itself"
+    return replace(interface.stated, **other) if other else None
+
+
+def _has_number(report: FeatureReport) -> bool:
+    """Whether some explanation has a number that was solved for."""
+    return any(theta is not None for each in report.explanations for theta in each.thetas)
+
+
+def _oddity(found: Check) -> tuple[int, int]:
+    """How many features are wrong in a way of their own, those that nothing explains counted twice; and
+    numbers solved for."""
+    wrong = [each for each in found.features if each.verdict == "wrong"]
+    return sum((not each.follows) + bool(each.unexplained) for each in wrong), sum(map(_has_number, wrong))
 
 
 def _not_run(interface: Interface, calls: int) -> Check:
@@ -234,6 +253,7 @@ class _Session:
         for feature in FEATURES:
             reports.append(self._judged(feature))
             self.verdicts[feature.id] = reports[-1].verdict
+        self.known.is_second = True
         reports = [self._judged_again(each) if self._is_unexplained(each) else each for each in reports]
         reports = self._in_order(reports)
         self._tell_apart()
@@ -339,7 +359,10 @@ class _Session:
             is_later = report.follows in {each.feature.id for each in ordered[at + 1 :]}
             if not is_later or not is_its_own or report.follows not in known:
                 continue
-            known[report.feature.id] = [replace(one, cases=cases) for one in known.pop(report.follows)]
+            own, moved = known.get(report.feature.id, []), known.pop(report.follows)
+            known[report.feature.id] = own + [
+                explained for one in moved for explained in explained_by(one, cases)
+            ]
             ordered[at] = replace(report, follows="")
             for later in range(at + 1, len(ordered)):
                 feature = ordered[later].feature
@@ -402,7 +425,7 @@ class _Session:
     def _explained(self, report: FeatureReport) -> FeatureReport:
         found = self.known.found.get(report.feature.id, [])
         others = (one for name, each in self.known.found.items() if name != report.feature.id for one in each)
-        before = tuple(dict.fromkeys(m for one in others for m in one.first.hypothesis))
+        before = tuple(dict.fromkeys(m for one in others for m in one.first.mistakes))
         return replace(
             report, explanations=explanations(found, before, self.interface.stated, report.verdict)
         )
@@ -450,6 +473,13 @@ class _Session:
         failing = [each for each in failing if each.case.id in over] or failing
         small = smallest(self.subject, self.interface, found[0].cases if found else failing, groups)
         return failing_of(small, self.interface, root.sentence)
+
+
+def explained_by(found: Found, cases: Sequence[Asked]) -> Iterator[Found]:
+    """The same explanation, of those of the cases that it explains."""
+    explained = Cases(cases, []).explained(found.first)
+    if explained:
+        yield replace(found, cases=tuple(explained))
 
 
 def as_it_came(asked: Asked) -> Asked:

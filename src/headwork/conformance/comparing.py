@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -58,6 +59,7 @@ class Asked:
     meant      what is right here by what was stated, such as NaN in rows that may see nothing
     layout     how its arrays lay in memory, see calls.Call
     rows_said  somebody said what a row is that may see nothing, so that it is judged
+    kept       what was worked out about it while it was being explained
     """
 
     case: Case
@@ -70,6 +72,7 @@ class Asked:
     meant: Hypothesis = ()
     layout: str = "contiguous"
     rows_said: bool = False
+    kept: dict[object, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def exact(self) -> Problem:

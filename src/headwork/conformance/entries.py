@@ -94,7 +94,7 @@ BLOCKS = "around a block boundary, the maximum growing: what a block drops, repe
 AROUND = tuple(
     size + by for size in (16, 32, 64, 128, 256) for by in (-1, 0, 1) if size + by not in (32, 255, 256)
 )
-LONG = 4099  # a prime: no block size divides it
+LONG = 4093  # a prime: no block size divides it
 ALL = ("B", "H", "Tq", "Tk")
 CUBE = {"B": 3, "H": 3, "Tq": 3, "Tk": 3, "D": 3, "Dv": 3, "Hkv": 3}
 
@@ -114,7 +114,7 @@ ENTRIES: tuple[Entry, ...] = (
           at(3, 7, 1, 5), low),
     Entry("basic/wide-scores", "saturated rows", at(5, 7, 7, 3), wide),
     *(Entry(f"basic/keys-{n}", BLOCKS, at(3, n, 5, 2, B=1, H=2), rising, keep=("Tk",)) for n in AROUND),
-    Entry("basic/long-rows", "4099 keys: sums of many terms, and a prime that no block size divides",
+    Entry("basic/long-rows", "4093 keys: sums of many terms, and a prime that no block size divides",
           at(2, LONG, 3, 2, B=1, H=1), plain, in_every_dtype=True),
 
     Entry("scale/given", "a number that is no size's root", at(), drawn(plain, scale=0.37)),
@@ -134,6 +134,8 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("mask-bool/causal", "a mask beside causality", tokens(6), drawn(plain, with_own_key, causal=True)),
     Entry("mask-bool/low-scores", LOW, tokens(5, 3, 5), drawn(low, masked("B", "Tq", "Tk")), lenient=True),
     Entry("mask-bool/empty-row", NOTHING, at(), drawn(plain, with_empty_row), lenient=True),
+    Entry("mask-bool/causal-empty-row", NOTHING + ", for the mask and for being causal",
+          tokens(6), drawn(plain, with_empty_row, causal=True), lenient=True),
     Entry("mask-bool/odd-padding", ODD, at(), drawn(plain, with_odd_padding), lenient=True),
 
     Entry("mask-float/per-head", DIFFER + "; every sample and head has its own mask",
@@ -225,6 +227,10 @@ ENTRIES: tuple[Entry, ...] = (
           tokens(9, H=6), drawn(plain, sloped)),
     Entry("alibi/causal", "behind a causal mask", tokens(9, H=4), drawn(plain, sloped, causal=True)),
     Entry("alibi/more-keys", "fewer queries than keys", at(5, 9, H=6), drawn(plain, sloped)),
+    Entry("alibi/four-heads", "the published slopes of 4 heads, a power of two",
+          tokens(7, 5, 5, H=4), drawn(plain, sloped)),
+    Entry("alibi/one-token", "one new token: a bias that is as long as the query is one number for all keys",
+          at(1, 9, H=4), drawn(plain, sloped, causal=True), keep=("Tq",)),
     Entry("alibi/own-slopes", "slopes that nobody published", at(5, 9), drawn(plain, own_slopes)),
     Entry("alibi/sizes-agree", EQUAL, CUBE, drawn(plain, own_slopes)),
     Entry("alibi/far-scores", FAR, at(4, 7, 5, 3), drawn(far, own_slopes)),
@@ -233,6 +239,7 @@ ENTRIES: tuple[Entry, ...] = (
           tokens(7, H=6, Hkv=2), drawn(plain, sloped)),
 
     Entry("sink/per-head", DIFFER, at(), drawn(plain, sunk)),
+    Entry("sink/zero", "0: a 1 in the divisor, as softmax plus one has it", at(), drawn(plain, sink=0.0)),
     Entry("sink/sizes-agree", EQUAL, CUBE, drawn(plain, sunk)),
     Entry("sink/far-scores", FAR + ", and sinks as high", at(4, 7, 5, 3), drawn(far, sink=1600.0)),
     Entry("sink/capped", "the sink is not capped", at(), drawn(plain, sunk, softcap=CAP)),

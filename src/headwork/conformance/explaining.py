@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 
@@ -37,6 +37,9 @@ from ..diagnosis.search import (
 )
 from ..diagnosis.target import Target
 from ..diagnosis.tolerance import OUTPUTS, in_dtype, largest, rounding_noise
+from ..mechanism.heads import merge
+from ..mistakes.dropout import MOST_KEYS as MOST_DROPPED
+from ..mistakes.lookup import mistake_named
 from ..mistakes.mistake import Mistake, Wrong, altered
 from ..mistakes.wrong_run import can_be_made, run_wrong
 from ..problem import Problem
@@ -54,8 +57,12 @@ SYMBOLS = 5.0  # bits for NaN or ∞ where finite numbers were due, wherever the
 SOME = 0.125  # of the failing cases: on fewer, other rules agree with what was done by chance
 PARTS = 3  # rules that explain some of the cases, to which a second one is added
 
+MOST_FIRST = 2  # cases of few keys on which rules for parts are looked for
 MOST_CUT = 9  # keys that are cut in two or three parts in every way
-FEWEST_CUT = 2  # cases of so few keys that a rule for parts must explain
+FEWEST_CUT = 2  # cases of so few keys that a rule for parts must explain, if there are
+
+# logarithms of the smallest and the largest numbers above 0; half precision is worked in float32
+RANGE = {"float64": (-744.0, 709.0), **dict.fromkeys(("float32", "float16", "bfloat16"), (-87.0, 88.0))}
 
 Judged = Callable[[Asked], Array]  # which entries of a case's answer count
 
@@ -74,16 +81,32 @@ def loosely(asked: Asked) -> Array:
 class Rule:
     """A set of mistakes with the number in it, and how sure that number is.
 
-    in_parts  the keys are worked in parts, cut in a way that nobody knows
+    in_parts   the keys are worked in parts, cut in a way that nobody knows
+    by_chance  it is dropout: which weights are dropped is another matter each time
+    overflows  beside these mistakes no maximum is subtracted, so that exponentials leave the dtype's range
     """
 
     hypothesis: Hypothesis
     theta: float | None = None
     theta_error: float = 0.0
     in_parts: bool = False
+    by_chance: bool = False
+    overflows: bool = False
 
     def __add__(self, mistake: Mistake) -> Rule:
         return replace(self, hypothesis=(*self.hypothesis, mistake))
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it from other rules."""
+        return self.hypothesis, self.theta, self.in_parts, self.by_chance, self.overflows
+
+    @property
+    def mistakes(self) -> Hypothesis:
+        """Everything that is said to be done wrong."""
+        unguarded = mistake_named("softmax-without-max")
+        more = self.overflows and unguarded not in self.hypothesis
+        return (*self.hypothesis, unguarded) if more else self.hypothesis
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +148,6 @@ class Cases:
     failing: Sequence[Asked]
     passing: Sequence[Asked]
     judged: Judged = strictly
-    _told: dict[tuple[object, ...], tuple[Array, Array] | None] = field(default_factory=dict)
 
     def target(self, asked: Asked) -> Target:
         """The answer to be explained, as far as it counts."""
@@ -149,22 +171,22 @@ class Cases:
 
     def told(self, rule: Rule, asked: Asked) -> tuple[Array, Array] | None:
         """What the rule gives on this case, and how far honest arithmetic may be off; kept."""
-        key = (id(asked), rule.hypothesis, rule.theta, rule.in_parts)
-        if key not in self._told:
-            self._told[key] = prediction(rule, asked)
-        return self._told[key]
+        if rule.key not in asked.kept:
+            asked.kept[rule.key] = prediction(rule, asked)
+        found: tuple[Array, Array] | None = asked.kept[rule.key]
+        return found
 
     def on_their_paths(self) -> Cases:
         """The same, without right cases that ask for other features: a function may have a path for those
         alone."""
         paths = {each.case.needs for each in self.failing}
         passing = [each for each in self.passing if each.case.needs in paths]
-        return Cases(self.failing, passing, self.judged, self._told)
+        return Cases(self.failing, passing, self.judged)
 
     def left(self, explained: Sequence[Asked]) -> Cases:
         """The same, with those failing cases that are not explained yet."""
         failing = [each for each in self.failing if each not in explained]
-        return Cases(failing, self.passing, self.judged, self._told)
+        return Cases(failing, self.passing, self.judged)
 
     @cached_property
     def weighed(self) -> list[tuple[float, Asked]]:
@@ -232,6 +254,8 @@ def prediction(rule: Rule, asked: Asked) -> tuple[Array, Array] | None:
     assert target is not None
     if rule.in_parts:
         return _cut_somehow(rule, asked, target)
+    if rule.by_chance:
+        return _dropped_somehow(asked, target)
     made = tuple(m for m in joined(asked.meant, rule.hypothesis) if can_be_made(asked.exact, m))
     if not made:
         return target.right, target.tolerance
@@ -248,6 +272,12 @@ def _prediction(rule: Rule, asked: Asked, target: Target, made: Hypothesis) -> t
     values = _shaped(fields, target)
     if values is None:
         return None
+    values = _with_symbols(values, target, _undivided(fields))
+    if rule.overflows:
+        beyond = _beyond(fields, asked.case.dtype)
+        if not _overflows_in(target, beyond):
+            return None
+        values = _with_symbols(values, target, beyond)
     tolerance = _noise(asked, fields, values)
     others = []
     if there is not asked.exact and not narrow:
@@ -256,9 +286,60 @@ def _prediction(rule: Rule, asked: Asked, target: Target, made: Hypothesis) -> t
         others.append((1.0, run_wrong(asked.exact, made, rule.theta + rule.theta_error)))
     for times, other in others:
         beside = _shaped(other, target)
-        with np.errstate(invalid="ignore"):
-            tolerance += 0.0 if beside is None else times * largest(beside - values)
+        if beside is not None:
+            values = np.where(np.isfinite(beside), values, _with_symbols(values, target, np.ones(1, bool)))
+            with np.errstate(invalid="ignore"):
+                tolerance += times * largest(beside - values)
     return values, np.maximum(target.tolerance, tolerance)
+
+
+def _with_symbols(values: Array, target: Target, rows: Array) -> Array:
+    """The values, but NaN, ∞ and 0 of the answer where its exponentials left the range: IEEE's own results.
+
+    rows  (…, H, Tq, 1): where they did; of another shape, anywhere if somewhere
+    """
+    odd = _odd(target)
+    if not rows.any() or not odd.any():
+        return values
+    where = _in_shape(rows, target)
+    return np.where(odd if where is None else odd & where, target.values, values)
+
+
+def _overflows_in(target: Target, rows: Array) -> bool:
+    """Whether NaN, ∞ or 0 came back in each of these rows, as without a maximum it must."""
+    odd, where = _odd(target), _in_shape(rows, target)
+    if where is None:
+        return bool(odd.any())
+    return bool((odd.any(axis=-1) | ~where.any(axis=-1)).all())
+
+
+def _odd(target: Target) -> Array:
+    return np.asarray(~np.isfinite(target.values) | (target.values == 0))
+
+
+def _in_shape(rows: Array, target: Target) -> Array | None:
+    """Rows of the score matrix as entries of the answer; None where they are those of another problem."""
+    problem, shape = target.problem, target.values.shape
+    if target.step == "output" and problem.packed and rows.shape == (*problem.matrix_shape[:-1], 1):
+        rows = merge(np.broadcast_to(rows, (*rows.shape[:-1], problem.Dv or 1)))
+    fits = rows.ndim == len(shape) and all(a in (1, n) for a, n in zip(rows.shape, shape, strict=True))
+    return np.broadcast_to(rows, shape) if fits else None
+
+
+def _undivided(fields: Mapping[str, Array]) -> Array:
+    """The rows whose sum is 0 although they see something: 0/0 is NaN, and only an empty row's is 0."""
+    if "row_sum" not in fields or "logits" not in fields:
+        return np.zeros(1, bool)
+    return np.asarray((fields["row_sum"] == 0) & (fields["logits"] > -np.inf).any(axis=-1, keepdims=True))
+
+
+def _beyond(fields: Mapping[str, Array], dtype: str) -> Array:
+    """The rows with scores whose exponentials are infinite in the dtype, or all 0."""
+    if "logits" not in fields:
+        return np.zeros(1, bool)
+    top = fields["logits"].max(axis=-1, keepdims=True)
+    low, high = RANGE[dtype]
+    return np.asarray(((top > high) | (top < low)) & (top > -np.inf))
 
 
 def _cut_somehow(rule: Rule, asked: Asked, target: Target) -> tuple[Array, Array] | None:
@@ -305,10 +386,20 @@ def _noise(asked: Asked, fields: dict[str, Array], values: Array) -> float:
     """The floor of the tolerance, by what the rule itself makes of the scores."""
     sizes = [largest(values)]
     if asked.case.step in OUTPUTS and "value_repeated" in fields:
-        sizes.append(largest(fields["value_repeated"]))
+        size = largest(fields["value_repeated"])
+        sizes += [size, size * _mass(fields)]
     scaled = largest(fields["scaled"]) if "scaled" in fields else 0.0
     room = ROOM if asked.case.dtype == "float64" else 1.0
     return room * rounding_noise(asked.case.dtype, scaled, max(sizes))
+
+
+def _mass(fields: Mapping[str, Array]) -> float:
+    """The most that the weights of a row add up to: 1, unless a rule is wrong; the rounding of a blend grows
+    with it."""
+    if "attention" not in fields:
+        return 1.0
+    with np.errstate(all="ignore"):
+        return largest(np.abs(fields["attention"]).sum(axis=-1))
 
 
 # --- the search -------------------------------------------------------------------------------------
@@ -329,8 +420,14 @@ def explain(cases: Cases, known: Sequence[Rule] = (), pairs: bool = True) -> tup
     ]
     for rule in (*known, *_parts(cases)[:PARTS]):
         ways += [partial(_singles, cases, rule), partial(_numbers, cases, rule)]
-    ways += [lambda: _pairs(cases), lambda: _blurred(cases)] if pairs else []
     tried = (tuple(group for group in way() if group.is_named) for way in ways)
+    return next(filter(None, tried), ()) or (explain_with_two(cases) if pairs else ())
+
+
+def explain_with_two(cases: Cases) -> tuple[Group, ...]:
+    """Two mistakes that nobody thought of before, or one in arithmetic of fewer bits, that hold on every
+    case."""
+    tried = (tuple(group for group in way(cases) if group.is_named) for way in (_pairs, _blurred))
     return next(filter(None, tried), ())
 
 
@@ -339,8 +436,8 @@ def _singles(cases: Cases, base: Rule) -> tuple[Group, ...]:
     first = _first_unexplained(cases, base)
     if first is None:
         return ()
-    candidates = list(_near(cases, first, base))
-    return grouped(cases, [rule for rule in candidates if cases.hold(rule)], len(_beside(first, base)))
+    held = [rule for rule in _near(cases, first, base) if cases.hold(rule)]
+    return grouped(cases, held, len(_beside(first, base)))
 
 
 def _first_unexplained(cases: Cases, base: Rule) -> Asked | None:
@@ -354,8 +451,16 @@ def _beside(asked: Asked, base: Rule) -> tuple[Mistake, ...]:
     return tuple(m for m in there if compatible((*base.hypothesis, m)))
 
 
-def _near(cases: Cases, asked: Asked, base: Rule) -> Iterator[Rule]:
-    """The rules with one more mistake that come near to the answer on this case, the nearest first."""
+def _near(cases: Cases, asked: Asked, base: Rule) -> list[Rule]:
+    """The rules with one more mistake that come near to the answer on this case, the nearest first; kept."""
+    key = "near", cases.judged, base.key
+    if key not in asked.kept:
+        asked.kept[key] = list(_nearest_rules(cases, asked, base))
+    found: list[Rule] = asked.kept[key]
+    return found
+
+
+def _nearest_rules(cases: Cases, asked: Asked, base: Rule) -> Iterator[Rule]:
     target = cases.target(asked)
     others = _beside(asked, base)
     try:
@@ -397,14 +502,23 @@ def _numbers(cases: Cases, base: Rule) -> tuple[Group, ...]:
     first = _first_unexplained(cases, base)
     if first is None or base.theta is not None:
         return ()
-    there = families(first.exact, first.case.step)
-    rules = [m for m in there if not m.narrow and compatible((*base.hypothesis, m))]
-    found = [rule for rule in _solved(cases, first, base, rules) if cases.hold(rule)]
-    return grouped(cases, found, len(rules) * MOST_TELLING)
+    tried, solved = _solved(cases, first, base)
+    return grouped(cases, [rule for rule in solved if cases.hold(rule)], tried * MOST_TELLING)
 
 
-def _solved(cases: Cases, asked: Asked, base: Rule, rules: Sequence[Mistake]) -> Iterator[Rule]:
-    """The rules with the number that gives what came back on this case, beside the base."""
+def _solved(cases: Cases, asked: Asked, base: Rule) -> tuple[int, list[Rule]]:
+    """How many rules with a number were tried beside the base, and those that give what came back here;
+    kept."""
+    key = "solved", cases.judged, base.key
+    if key not in asked.kept:
+        there = families(asked.exact, asked.case.step)
+        rules = [m for m in there if not m.narrow and compatible((*base.hypothesis, m))]
+        asked.kept[key] = len(rules), list(_with_numbers(cases, asked, base, rules))
+    found: tuple[int, list[Rule]] = asked.kept[key]
+    return found
+
+
+def _with_numbers(cases: Cases, asked: Asked, base: Rule, rules: Sequence[Mistake]) -> Iterator[Rule]:
     here = tuple(m for m in base.hypothesis if can_be_made(asked.exact, m))
     for family in rules:
         for _, found in solve(cases.target(asked), (beside(here, family),)):
@@ -435,12 +549,36 @@ def plain_number(theta: float, error: float) -> float:
 
 
 def _dropped(cases: Cases) -> tuple[Group, ...]:
-    """Dropout that was left on: which weights it drops is chance, each time anew."""
-    found = [with_dropout(cases.target(asked)) for asked in cases.telling[:PARTS]]
-    if not found or not all(found):
+    """Dropout that was left on: which weights it drops is chance, each time anew.
+
+    It can be read off where few keys are, and has to be there in most of those cases.
+    """
+    readable = [asked for asked in cases.failing if _shows_dropout(asked)]
+    found = [with_dropout(cases.target(asked)) for asked in readable[:PARTS]]
+    if 2 * sum(map(bool, found)) <= PARTS:
         return ()
-    first = found[0][0]
-    return (Group((Rule(first.readings[0], first.theta),), sum(each[0].bits for each in found)),)
+    found += [with_dropout(cases.target(asked)) for asked in readable[PARTS:]]
+    known = [each[0] for each in found if each]
+    first = known[0]
+    if 2 * len(known) <= len(readable):
+        return ()
+    rule = Rule(first.readings[0], first.theta, by_chance=True)
+    return (Group((rule,), sum(each.bits for each in known)),)
+
+
+def _shows_dropout(asked: Asked) -> bool:
+    """Whether it could be read off: in weights, or in a blend of few values."""
+    is_finite = bool(np.isfinite(asked.values[asked.case.step]).all())
+    return is_finite and (asked.case.step == "weights" or asked.exact.Tk <= MOST_DROPPED)
+
+
+def _dropped_somehow(asked: Asked, target: Target) -> tuple[Array, Array] | None:
+    """What dropout gives: what came back, where it may have, and the right numbers where nothing was
+    dropped."""
+    if not asked.is_wrong:
+        return target.right, target.tolerance
+    is_possible = not _shows_dropout(asked) or bool(with_dropout(target))
+    return (target.values, target.tolerance) if is_possible else None
 
 
 def _parts(cases: Cases, base: Rule = Rule(RIGHT), most: int = PARTS) -> list[Rule]:
@@ -462,27 +600,73 @@ def explain_in_parts(cases: Cases) -> Found | None:
 
     Where few keys are, every way to cut them is tried; the others are taken along.
     """
-    small = [asked for asked in cases.telling if 1 < asked.exact.Tk <= MOST_CUT and not asked.meant]
-    if len(small) < FEWEST_CUT:
+    # a wrong factor of exponentials makes numbers of saturated rows that no two ways to add up agree on
+    small = sorted(filter(_is_cut, cases.telling), key=lambda asked: asked.error or 0.0)
+    tries = (_in_parts(cases, first, small) for first in small[:MOST_FIRST])
+    return next(filter(None, tries), None)
+
+
+def _in_parts(cases: Cases, first: Asked, small: Sequence[Asked]) -> Found | None:
+    """The same, where the rule gives what came back on the first of the cases with few keys."""
+    rules, tried = _rules_in_parts(cases, first)
+    best = max(rules, key=lambda rule: len(cases.explained(rule)), default=None)
+    if best is None or sum(cases.holds(best, asked) for asked in small) < min(FEWEST_CUT, len(small)):
         return None
-    first, tried = small[0], 0
+    if len(small) < FEWEST_CUT and not cases.hold(best, filter(_is_cut, cases.passing)):
+        return None
+    explained = cases.explained(best)
+    mine = Cases(explained, [], cases.judged)
+    groups = grouped(mine, [rule for rule in rules if mine.hold(rule)], tried)
+    named = tuple(group for group in groups if group.is_named)
+    return Found(named, tuple(explained)) if named else None
+
+
+def _rules_in_parts(cases: Cases, first: Asked) -> tuple[list[Rule], int]:
+    """The rules for parts that come near to the answer on this case, and how many were tried."""
+    plain, tried = applicable(first.exact, first.case.step), 0
     found: dict[Hypothesis, None] = {}
     for problem in cut_in_parts(first.exact):
-        plain = applicable(first.exact, first.case.step)
         sets = tuple((m,) for m in applicable(problem, first.case.step) if m not in plain)
         target = replace(cases.target(first), problem=problem)
         worked = consequences_of(problem, first.case.step, (RIGHT, *sets))
         found |= dict.fromkeys(worked.hypotheses[index] for index in _nearest(target, worked))
         tried += len(sets)
-    rules = [Rule(hypothesis, in_parts=True) for hypothesis in found]
-    best = max(rules, key=lambda rule: len(cases.explained(rule)), default=None)
-    if best is None or sum(cases.holds(best, asked) for asked in small) < FEWEST_CUT:
+    return [Rule(hypothesis, in_parts=True) for hypothesis in found], tried
+
+
+def _is_cut(asked: Asked) -> bool:
+    """Whether every way to cut its keys can be tried."""
+    return 1 < asked.exact.Tk <= MOST_CUT and not asked.meant
+
+
+def explain_finite(cases: Cases) -> Found | None:
+    """One mistake that explains every case that came out as numbers, where others came out as NaN or ∞."""
+    finite = [asked for asked in cases.failing if math.isfinite(asked.error or 0.0)]
+    if not finite or len(finite) == len(cases.failing):
         return None
+    mine = Cases(finite, cases.passing, cases.judged)
+    named = tuple(group for group in _singles(mine, Rule(RIGHT)) if group.is_named)
+    if not named:
+        return None
+    return Found(named, tuple(cases.explained(named[0].rules[0])))
+
+
+def explain_overflow(cases: Cases, known: Sequence[Rule]) -> Found | None:
+    """What was found before, where no case is left that came out as numbers: beside it, exponentials
+    overflow.
+
+    Every number that did come back is what the rule gives, and NaN, ∞ or 0 stands only where some score is
+    beyond the range of exponentials.
+    """
+    rules = [replace(rule, overflows=True) for rule in known if not (rule.in_parts or rule.by_chance)]
+    if not rules or cases.is_finite:
+        return None
+    best = max(rules, key=lambda rule: len(cases.explained(rule)))
     explained = cases.explained(best)
-    mine = Cases(explained, [], cases.judged, cases._told)
-    groups = grouped(mine, [rule for rule in rules if mine.hold(rule)], tried)
-    named = tuple(group for group in groups if group.is_named)
-    return Found(named, tuple(explained)) if named else None
+    if not explained or not cases.hold(best, cases.passing):
+        return None
+    mine = Cases(explained, cases.passing, cases.judged)
+    return Found((Group((best,), mine.bits - math.log2(len(rules))),), tuple(explained))
 
 
 def explain_most(cases: Cases, known: Sequence[Rule] = ()) -> Found | None:
@@ -498,7 +682,7 @@ def explain_most(cases: Cases, known: Sequence[Rule] = ()) -> Found | None:
         return None
     explained = cases.explained(best)
     finite = [asked for asked in cases.failing if math.isfinite(asked.error or 0.0)]
-    mine = Cases(explained, cases.passing, cases.judged, cases._told)
+    mine = Cases(explained, cases.passing, cases.judged)
     are_few = len(explained) < min(len(cases.failing) / 2, len(finite), PARTS)
     if are_few and (mine.bits < ENOUGH or len(explained) < SOME * len(cases.failing)):
         return None
@@ -512,8 +696,7 @@ def _some_numbers(cases: Cases) -> list[Rule]:
     """Rules with a number that explain some of the failing cases and spoil no right one."""
     found: list[Rule] = []
     for asked in cases.telling[:PARTS]:
-        rules = [m for m in families(asked.exact, asked.case.step) if not m.narrow]
-        solved = _solved(cases, asked, Rule(RIGHT), rules)
+        _, solved = _solved(cases, asked, Rule(RIGHT))
         found += [rule for rule in solved if cases.holds(rule, asked) and cases.hold(rule, cases.passing)]
     return found
 

@@ -5,12 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from ..diagnosis.plan import Hypothesis, compatible
 from ..diagnosis.wording import describe
 from .arithmetic import in_its_own, is_a_little, overflowing, recognised
 from .comparing import Asked
-from .explaining import Cases, Found, Group, Rule, explain, explain_in_parts, explain_most
+from .explaining import (
+    Cases,
+    Found,
+    Group,
+    Rule,
+    explain,
+    explain_finite,
+    explain_in_parts,
+    explain_most,
+    explain_overflow,
+    explain_with_two,
+)
 from .features import Feature
 from .report import Arithmetic, CaseReport, Explanation, FeatureReport, worst_of
 from .stated import Stated
@@ -33,6 +45,7 @@ SAID_BY = {
     "logsumexp-base-2": "logsumexp",
 }
 MOST_FOUND = 3  # explanations of one feature, each for some of its cases
+MOST_PLACES = 2  # inputs that a sentence lists
 MOST_PAIRS = 3  # features for which two mistakes are looked for where nothing simpler explains them
 ORDER = ("logsumexp", "weights", "output")  # intermediates in the order in which they are worked out
 
@@ -43,12 +56,14 @@ class Known:
 
     found  feature -> what explains its cases; searched: for how many features pairs were looked for
     arithmetic  in fewer bits, the first that was recognised
+    is_second   features are looked at for a second time, with what was found since and no other effort
     """
 
     stated: Stated
     found: dict[str, list[Found]] = field(default_factory=dict)
     searched: int = 0
     arithmetic: Arithmetic | None = None
+    is_second: bool = False
 
     @property
     def firsts(self) -> list[Rule]:
@@ -58,11 +73,11 @@ class Known:
     @property
     def mistakes(self) -> Hypothesis:
         """Every mistake found so far."""
-        return tuple(dict.fromkeys(m for rule in self.firsts for m in rule.hypothesis))
+        return tuple(dict.fromkeys(m for rule in self.firsts for m in rule.mistakes))
 
     def rules(self) -> list[Rule]:
         """Rules to which one more mistake may be added: each that was found, and all of them together."""
-        every = (*self.firsts, *_union(self.firsts))
+        every = (replace(rule, overflows=False) for rule in (*self.firsts, *_union(self.firsts)))
         return list({rule.hypothesis: rule for rule in every}.values())
 
     def explain(self, cases: Cases) -> tuple[str, Cases]:
@@ -218,7 +233,8 @@ def _found(
     cases = Cases(cases.failing, passing, cases.judged)
     while cases.failing and len(found) < MOST_FOUND:
         rules = [*known.rules(), *(one.first for one in found)]
-        one = _all(cases, rules) or _all(cases.on_their_paths(), rules)
+        every = (_all(each, rules) for each in _with_fewer(cases))
+        one = _plainly(cases, rules) or next(filter(None, every), None)
         if one is None and arithmetic is None:
             arithmetic, explained = _arithmetic(cases, known)
             if arithmetic is not None:
@@ -253,6 +269,19 @@ def _arithmetic(cases: Cases, known: Known) -> tuple[Arithmetic | None, list[Ask
     )
 
 
+def _plainly(cases: Cases, rules: Sequence[Rule]) -> Found | None:
+    """One mistake that explains all numbers; or what is known, where nothing but NaN and ∞ is left."""
+    overflowing = (explain_overflow(each, rules) for each in _with_fewer(cases))
+    finite = (explain_finite(each) for each in _with_fewer(cases))
+    return next(filter(None, chain(overflowing, finite)), None)
+
+
+def _with_fewer(cases: Cases) -> tuple[Cases, ...]:
+    """The cases, and without right ones that ask for other features, where there are any."""
+    alone = cases.on_their_paths()
+    return (cases, alone) if len(alone.passing) < len(cases.passing) else (cases,)
+
+
 def _all(cases: Cases, rules: Sequence[Rule]) -> Found | None:
     groups = explain(cases, rules, pairs=False)
     return Found(groups, tuple(cases.failing)) if groups else None
@@ -260,12 +289,16 @@ def _all(cases: Cases, rules: Sequence[Rule]) -> Found | None:
 
 def _with_effort(cases: Cases, known: Known, rules: Sequence[Rule]) -> Found | None:
     """Two mistakes, for a few features; or what explains most of the cases."""
+    tried = _with_fewer(cases)
+    most = (explain_most(each, rules) for each in tried)
+    if known.is_second:
+        return next(filter(None, most), None)
     known.searched += 1
-    groups = explain(cases, rules) if known.searched <= MOST_PAIRS else ()
-    if groups:
-        return Found(groups, tuple(cases.failing))
-    alone = cases.on_their_paths()
-    return explain_most(cases, rules) or explain_most(alone, rules) or explain_in_parts(alone)
+    is_early = known.searched <= MOST_PAIRS
+    pairs = ((each, explain_with_two(each)) for each in (tried if is_early else ()))
+    joint = (Found(groups, tuple(each.failing)) for each, groups in pairs if groups)
+    parts = (explain_in_parts(each) for each in (tried[-1:] if is_early else ()))
+    return next(filter(None, chain(joint, most, parts)), None)
 
 
 def _as(reports: tuple[CaseReport, ...], verdict: str) -> tuple[CaseReport, ...]:
@@ -274,7 +307,7 @@ def _as(reports: tuple[CaseReport, ...], verdict: str) -> tuple[CaseReport, ...]
 
 def is_convention(groups: Sequence[Group], stated: Stated, known: Hypothesis = ()) -> bool:
     """Whether good systems differ in it, and nobody said which way is meant; beside what is known already."""
-    rules = (rule.hypothesis for group in groups for rule in group.rules)
+    rules = (rule.mistakes for group in groups for rule in group.rules)
     return any(_is_free(tuple(m for m in hypothesis if m not in known), stated) for hypothesis in rules)
 
 
@@ -304,38 +337,56 @@ def explanations(
     found: Sequence[Found], before: Hypothesis, stated: Stated, verdict: str
 ) -> tuple[Explanation, ...]:
     """What was found, as it is reported; before: the mistakes that were found elsewhere."""
-    groups = ((group, one) for one in found for group in sorted(one.groups, key=lambda each: -each.bits))
-    return tuple(_explanation(group, one.cases, before, stated, verdict) for group, one in groups)
+    said: list[Explanation] = []
+    for one in found:
+        groups = sorted(one.groups, key=lambda each: -each.bits)
+        also = bool(said) and set(before) & set(one.first.mistakes) != set()
+        said += [_explanation(group, one.cases, before, stated, verdict, also) for group in groups]
+        before = (*before, *one.first.mistakes)
+    return tuple(said)
 
 
 def _explanation(
-    group: Group, cases: Sequence[Asked], before: Hypothesis, stated: Stated, verdict: str
+    group: Group, cases: Sequence[Asked], before: Hypothesis, stated: Stated, verdict: str, also: bool
 ) -> Explanation:
-    whole = [rule.hypothesis for rule in group.rules]
+    whole = [rule.mistakes for rule in group.rules]
     readings = [tuple(m for m in rule if m not in before) or rule for rule in whole]
     is_free = any(_is_free(reading, stated) for reading in readings)
     if is_free and verdict == "wrong" and not any(_is_free(rule, stated) for rule in whole):
         readings, is_free = whole, False  # a convention beside what is wrong is no news by itself
     thetas = tuple(rule.theta for rule in group.rules)
     beside = tuple(m for m in whole[0] if m not in readings[0])
+    where = places(cases) if also and beside else ""
     return Explanation(
         tuple(dict.fromkeys(readings)),
         thetas,
         group.bits,
         group.is_named,
         is_free,
-        sentence(cases[0], readings[0], thetas[0], group.is_named, is_free),
+        sentence(cases[0], readings[0], thetas[0], group.is_named, is_free, where),
         tuple(asked.case.id for asked in cases),
         beside,
     )
 
 
-def sentence(asked: Asked, reading: Hypothesis, theta: float | None, named: bool, convention: bool) -> str:
-    """An explanation in words: what was done, and how to mend it."""
+def places(cases: Sequence[Asked]) -> str:
+    """A few of the cases by their ids: "basic/far-scores, basic/low-scores and 3 more"."""
+    more = f" and {len(cases) - MOST_PLACES} more" if len(cases) > MOST_PLACES else ""
+    return f"{', '.join(asked.case.id for asked in cases[:MOST_PLACES])}{more}"
+
+
+def sentence(
+    asked: Asked, reading: Hypothesis, theta: float | None, named: bool, convention: bool, where: str = ""
+) -> str:
+    """An explanation in words: what was done, and how to mend it.
+
+    where  the inputs on which it was done beside what was said before; "" where it is the first to be said
+    """
     what = describe(asked.exact, reading, theta)
     if convention:
         return f"These are the right numbers under another convention: it {what}. Good systems differ here."
     own = [m for m in reading if not m.convention] or reading  # a convention that somebody stated, else
     mend = " ".join(m.mend for m in own)
     how = "these are exactly the numbers that gives" if named else "these are also the numbers that gives"
-    return f"It {what}: {how}. {mend}".rstrip()
+    subject = f"Beside that, on {where}, it" if where else "It"
+    return f"{subject} {what}: {how}. {mend}".rstrip()

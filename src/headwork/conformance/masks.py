@@ -111,7 +111,7 @@ def _find_mask(masking: _Masking, stated: str) -> dict[str, Meaning | None]:
     added = None if said == "bool" else _find_added(masking, "mask", is_sure=False, may_be_idle=is_plain)
     if kept is not None and added is not None:
         is_same, hides = _as_numbers(masking, kept)
-        if is_same and hides:  # 1 and 0 hide keys: they are not added
+        if is_same and (hides or not _changes_nothing(masking)):  # 1 and 0 hide keys, or are factors
             added = None
         elif is_same and not stated:  # True and False do what adding 1 and 0 does: it is a mask of numbers
             kept = None
@@ -163,11 +163,23 @@ def _find_added(masking: _Masking, role: str, *, is_sure: bool, may_be_idle: boo
         if (moves >= CLEAR or math.isnan(moves)) and _is_added(masking, way):
             return Meaning(way, "add")
         weak = Meaning(way, "nothing" if abs(moves) < GONE else "unclear")
-        if may_be_idle and not is_sure:  # then 0 for all changes nothing, as in a mask that is added
-            idle = masking.weights(way, bias=np.zeros(masking.keep.shape))
-            is_sure = idle is not None and np.allclose(idle, masking.plain, atol=GONE)
+        if may_be_idle and not is_sure:
+            is_sure = _is_idle_at_zero(masking, way)
         break
     return weak if is_sure else None
+
+
+def _changes_nothing(masking: _Masking) -> bool:
+    """Whether a mask of 0 for all, in the first layout that is taken, changes nothing: as one that is
+    added."""
+    ways = (MaskWay("mask", layout, "add", "float") for layout in mask_layouts(masking.ways))
+    taken = next((way for way in ways if masking.weights(way) is not None), None)
+    return taken is not None and _is_idle_at_zero(masking, taken)
+
+
+def _is_idle_at_zero(masking: _Masking, way: MaskWay) -> bool:
+    idle = masking.weights(way, bias=np.zeros(masking.keep.shape))
+    return idle is not None and np.allclose(idle, masking.plain, atol=GONE)
 
 
 def _is_added(masking: _Masking, way: MaskWay) -> bool:

@@ -25,7 +25,8 @@ MOST_CALLS = 400  # a function that is recognised takes 15 to 50, one that takes
 
 @dataclass(frozen=True)
 class ProbeSizes:
-    """Sizes of the calls that show how arrays lie: no two of them, or of their products, agree.
+    """Sizes of the calls that show how arrays lie: no two of them, or of their products, agree if that will
+    do.
 
     T  tokens where there are as many queries as keys; Tq < Tk for others
     """
@@ -39,11 +40,13 @@ class ProbeSizes:
     D: int
 
 
-# the first is tried first: small and unlike anything; then one head, one sample, and what kernels ask for
+# the first is tried first: small and unlike anything; then one head, one sample, as many tokens as columns,
+# and what kernels ask for
 PROBE_SIZES = (
     ProbeSizes(7, 4, 2, 5, 3, 5, 8),
     ProbeSizes(7, 1, 1, 5, 3, 5, 8),
     ProbeSizes(1, 4, 2, 5, 3, 5, 8),
+    ProbeSizes(7, 4, 2, 8, 3, 8, 8),
     ProbeSizes(2, 4, 2, 16, 16, 32, 64),
     ProbeSizes(2, 4, 2, 64, 64, 192, 128),
     ProbeSizes(2, 4, 2, 128, 128, 256, 64),

@@ -12,8 +12,10 @@ from . import conventions
 from .asking import Ask, scores_shape
 from .layouts import axes_words
 from .masks import Meaning, empty_row, find_masks
+from .probing import axes_inside
 from .recognising_sizes import odd
 from .search import Search
+from .sizes import Sizes
 from .ways import MaskWay
 
 SCALE_WORDS = {
@@ -68,6 +70,8 @@ def recognise_masks(search: Search) -> None:
     """What its masks mean, which axes they have, and what becomes of a row that may see nothing."""
     stated, ask = search.stated.mask_means, search.ask()
     meanings = find_masks(search.probe, search.ways, ask, search.plain, stated)
+    if not any(map(_is_plain, meanings.values())):
+        meanings = _find_masks_where_axes_agree(search) or meanings
     masks = {name: meaning.way for name, meaning in meanings.items()}
     search.change(masks=masks)
     for name, meaning in meanings.items():
@@ -81,6 +85,26 @@ def recognise_masks(search: Search) -> None:
         search.settle(
             "empty rows", row, how, f"the output of a row that may see nothing is {EMPTY_WORDS[row]}"
         )
+
+
+def _is_plain(meaning: Meaning) -> bool:
+    return meaning.means in ("attend", "drop", "add")
+
+
+def _find_masks_where_axes_agree(search: Search) -> dict[str, Meaning]:
+    """What its masks mean with as many samples as heads, where that is plain then, and only then."""
+    ways, ask = search.ways, search.ask()
+    if not ways.has("mask") or not {"B", "H"} <= set(axes_inside(ways)) or ways.heads:
+        return {}
+    H = ask.sizes["H"]
+    square = replace(ask, query=ask.query[:H], key=ask.key[:H], value=ask.value[:H])
+    plain = search.probe.weights(ways, square)
+    found = find_masks(search.probe, ways, square, plain, search.stated.mask_means)
+    if not any(map(_is_plain, found.values())):
+        return {}
+    search.sizes &= Sizes(equal=(("B", "H"),))
+    search.say("sizes", "B=H", "tried", f"its {search.name('mask')} goes only with as many samples as heads")
+    return found
 
 
 def _say_mask(search: Search, name: str, meaning: Meaning) -> None:
@@ -126,11 +150,25 @@ def recognise_causal(search: Search) -> None:
         search.settle("causal always", "yes", "tried", "it is causal, whether it is asked to or not")
     elif not search.ways.has("causal"):
         search.refusals["causal"] = "it has no causal switch."
-    elif not search.try_feature("causal", switch):
+    elif not search.try_feature("causal", switch) and not _takes_causal_behind_keys(search):
         return
     if "causal" not in search.refusals:
         _find_alignment(search, is_always)
         _try_beside_mask(search, switch)
+
+
+def _takes_causal_behind_keys(search: Search) -> bool:
+    """Whether it takes a causal mask where there are more keys than queries, and refuses it elsewhere."""
+    works = search.takes_fewer and search.runs(replace(search.ask(longer=True), causal=True))[0]
+    if works:
+        said = search.refusals.pop("causal")
+        search.say(
+            "causal",
+            "more keys",
+            "tried",
+            f"with a causal mask it takes only fewer queries than keys: {said}",
+        )
+    return works
 
 
 def _find_alignment(search: Search, is_always: bool) -> None:
@@ -248,7 +286,7 @@ def recognise_groups(search: Search) -> None:
         search.refusals["grouped-heads"] = "it has as many heads for query, key and value."
     elif "H" in layout or "E" in layout:
         search.try_feature("grouped-heads", search.ask(Hkv=search.probing.Hkv))
-    elif layout == "BTD" and not ways.has("lengths") and "padding" not in ways.masks:
+    elif layout == "BTD" and not (search.stated.layout or ways.has("lengths") or "padding" in ways.masks):
         search.change(layouts={name: word.replace("B", "H") for name, word in ways.layouts.items()})
         if search.try_feature("grouped-heads", search.ask(Hkv=search.probing.Hkv)):
             search.say("layout", "HTD", "tried", "its first axis is heads: it shares key/value heads")

@@ -14,6 +14,7 @@ from .sizes import Sizes
 # of which the number of tokens, or the width, may have to be a multiple
 TOKENS_TRIED = (1, 8, 16, 32, 64, 128)
 WIDTHS_TRIED = (1, 2, 8, 16, 32, 64)
+SQUARE = 5  # as many keys as columns, to try
 KERNEL_SIZES = (16, 32, 64, 96, 128, 256)  # tried one by one where multiples of no number do
 
 
@@ -79,14 +80,18 @@ def _only_projected(search: Search) -> None:
 
 def _find_restrictions(search: Search) -> None:
     """Where odd sizes were refused: what it asks of the number of tokens and of the width."""
+    if _takes_square_keys_only(search):
+        return
     for letter, letters, multiples in (("T", ("Tq", "Tk"), TOKENS_TRIED), ("D", ("D", "Dv"), WIDTHS_TRIED)):
-        works = (n for n in multiples if _takes(search, letter, 3 * n) or _takes(search, letter, 5 * n))
+        works = (
+            n for n in multiples if _takes(search, **{letter: 3 * n}) or _takes(search, **{letter: 5 * n})
+        )
         least = next(works, 0)
         if least > 1:
             search.sizes &= Sizes(multiples=tuple((each, least) for each in letters))
         elif not least:
             own = getattr(search.probing, letter)
-            few = tuple(size for size in KERNEL_SIZES if size == own or _takes(search, letter, size)) or (
+            few = tuple(size for size in KERNEL_SIZES if size == own or _takes(search, **{letter: size})) or (
                 own,
             )
             search.sizes &= Sizes(among=tuple((each, few) for each in letters))
@@ -95,8 +100,19 @@ def _find_restrictions(search: Search) -> None:
         search.say("sizes", str(search.sizes), "tried", f"it takes only some sizes ({search.sizes}): {first}")
 
 
-def _takes(search: Search, letter: str, size: int) -> bool:
-    probing, search.probing = search.probing, replace(search.probing, B=1, H=1, Hkv=1, **{letter: size})
+def _takes_square_keys_only(search: Search) -> bool:
+    """Whether there must be as many keys as each key has columns, as where Kᵀ should have been and is not."""
+    few, T = SQUARE, search.probing.T
+    if T != search.probing.D or _takes(search, T=T + 1) or not _takes(search, T=few, D=few):
+        return False
+    search.sizes &= Sizes(equal=(("Tk", "D"),))
+    first = next(iter(search.probe.said), "")
+    search.say("sizes", "Tk=D", "tried", f"it takes only as many keys as each has columns: {first}")
+    return True
+
+
+def _takes(search: Search, **sizes: int) -> bool:
+    probing, search.probing = search.probing, replace(search.probing, B=1, H=1, Hkv=1, **sizes)
     works, _ = search.runs(search.ask())
     search.probing = probing
     return works

@@ -21,6 +21,7 @@ BOTH = {"T": ("Tq", "Tk"), "D": ("D", "Dv")}  # one letter that stands for two
 MULTIPLES = 5  # of a size, from the one nearest to what is wanted, that are thought of
 MOST_SCORES = 2_000_000  # entries of a score matrix; heads, then batch, are given up before that
 TURNED = 4.0  # what it costs that Tq is the longer where Tk should be, beside two sizes that wrongly agree
+SHARED = 2.0  # what it costs that another number of query heads share a key/value head
 FAR = 0.2  # what a size twice, or half, as large costs beside that
 EXAMPLE = 'Write sizes as "T=64,128; D=64", "D%8", "Tq=Tk" or "B=1-4"; the letters are T, ' + ", ".join(
     LETTERS
@@ -196,8 +197,9 @@ def _heads_fit(sizes: Wanted, want: Wanted) -> bool:
 def _cost(sizes: Wanted, want: Wanted) -> float:
     others = sum((sizes[a] == sizes[b]) != (want[a] == want[b]) for a, b in combinations(LETTERS, 2))
     is_other_way = _longer(sizes) != _longer(want)
+    shared = SHARED * (sizes["H"] // sizes["Hkv"] != want["H"] // want["Hkv"])
     far = sum(abs(math.log2(sizes[letter] / want[letter])) for letter in LETTERS)
-    return TURNED * is_other_way + others + FAR * far
+    return TURNED * is_other_way + others + shared + FAR * far
 
 
 def _longer(sizes: Wanted) -> int:

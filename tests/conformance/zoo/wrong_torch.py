@@ -883,7 +883,7 @@ WRONG = (
     (mask_of_the_samples_on_the_heads, "BHTD", "q k v mask", "mask-batch-meets-heads", "lucidrains/graph-transformer-pytorch#2 (with as many heads as samples)", {"mask": "bool", "B": 2, "H": 2}, {"mask_axes": "BQK", "only": "B == H"}),
     (mask_turned, "BHTD HTD TD", "q k v mask", "mask-transposed", "course folklore: a mask built by keys and queries", {"mask": "bool", "Tq": 5, "Tk": 5}),
     (mask_of_the_first_sample, "BHTD", "q k v mask", "mask-of-first-sample", "course folklore: mask[0], to be rid of an axis", {"mask": "bool"}),
-    (lowest_number_to_bool, "BHTD HTD TD", "query key value mask=attention_mask", "float-mask-zero-masks", "huggingface/transformers#38094", {"mask": "lowest"}),
+    (lowest_number_to_bool, "BHTD HTD TD", "query key value mask=attention_mask", "float-mask-zero-masks", "huggingface/transformers#38094", {"mask": "lowest"}, {"stated": {"mask_means": "add"}}),
     (bias_taken_away, "BHTD HTD TD", "q k v mask=rel_pos", "float-mask-sign", "course folklore: a penalty where a bias was meant", {"mask": "bias"}),
     (bias_before_the_scale, "BHTD", "q k v mask=bias", "scale-after-bias", "NVIDIA/OpenSeq2Seq#76", {"mask": "float"}),
     (bias_here_and_there, "BHTD HTD TD", "q k v mask=attn_bias", "float-mask-twice", "course folklore: a position bias added outside and inside the layer", {"mask": "float"}),
@@ -949,7 +949,7 @@ WRONG = (
     (tail_filled_with_zeros, "BHTD HTD TD", "q k v", "last-block-not-masked", "flashinfer-ai/flashinfer#5090", {}, {"theta": 3}),
     # arithmetic, dropout
     (dropout_in_evaluation, "BHTD HTD TD", "q k v", "dropout-at-inference", "facebookresearch/vjepa2#160", {}, {"cannot_compare": "other random numbers"}),
-    (scores_in_half_precision, "BHTD HTD TD", "q k v", "qk-accumulated-fp16", "pytorch/pytorch#60939", {"spread": 250.0}, {"cannot_compare": "only the end of the sum is narrow"}),
+    (scores_in_half_precision, "BHTD HTD TD", "q k v", "scores-float16", "pytorch/pytorch#60939", {"spread": 250.0}, {"cannot_compare": "queries and keys are rounded, too"}),
     (softmax_in_bfloat16, "BHTD HTD TD", "q k v", "scores-bfloat16", "tinygrad/tinygrad#12280", {}, ROUNDED),
     (half_and_back, "BHTD HTD TD", "q k v", "everything-float16", "Dao-AILab/flash-attention#118", {}, ROUNDED),
     (weights_in_half_precision, "BHTD HTD TD", "q k v", "weights-float16", "huggingface/transformers#17437", {}, ROUNDED),
