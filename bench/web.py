@@ -6,14 +6,16 @@ start   from nothing to the first page, medians of five new processes
 check   one learner, one answer after the other: right ones, typical wrong ones, numbers that nothing explains
 load    learners at once, each on fresh numbers of an exercise, each checking once a second: three in five
         right, one in four with a slip in an entry, the others with numbers that nothing explains. One request
-        in twenty asks for other fresh numbers. The generator runs on the same cores as the server.
+        in twenty asks for other fresh numbers. Everybody has opened their exercise before, and read for a
+        few seconds. `headwork open` answers with as many processes as there are cores, and the generator
+        runs on the same cores. A time counts from the moment at which the request was due;
+        whoever waits for fresh numbers has nothing to check meanwhile.
 
 Afterwards the answers are counted in the data base: as many as the server said that it had kept.
 """
 
 import argparse
 import asyncio
-import itertools
 import json
 import os
 import platform
@@ -27,8 +29,11 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -37,7 +42,10 @@ from headwork.workbook.finding import find_exercise
 from headwork.workbook.rows import row_places
 
 RESULT = Path(__file__).parent / "results" / "web.json"
+RUNS = ("start", "check", "load")
+LOADED = ("checks", "fresh numbers")
 STARTS, CHECKS, FRESH = 5, 400, 0.05
+READING = 5.0  # seconds from the last page that is opened to the first check
 EXERCISES = ("scores", "scaling", "softmax", "blend", "all-rows")
 QUESTIONS = {
     "scores": "scores",
@@ -60,16 +68,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--learners", type=int, default=200)
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--only", choices=RUNS, action="append", help="leave the other runs out")
     parser.add_argument("--record", action="store_true", help=f"write bench/results/{RESULT.name}")
     options = parser.parse_args()
     report: dict[str, object] = {"machine": machine()}
-    runs = {"start": measure_start, "check": measure_checks}
-    runs["load"] = lambda: measure_load(options.learners, options.seconds)
-    for name, run in runs.items():
+    load = partial(measure_load, options.learners, options.seconds, options.workers)
+    for name, run in zip(RUNS, (measure_start, measure_checks, load), strict=True):
+        if options.only and name not in options.only:
+            continue
         report[name] = run()
         print(name, json.dumps(report[name]), flush=True)
     if options.record:
         RESULT.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        print(*rows(report), sep="\n")
+
+
+def rows(report: dict) -> Iterator[str]:
+    """What docs/browser.md quotes of a record, as the ends of the rows of its table."""
+    for name, run in (report["check"] | {each: report["load"][each] for each in LOADED}).items():
+        yield f"{name} | {run['p50 ms']:g} | {run['p99 ms']:g} |"
 
 
 def machine() -> dict[str, object]:
@@ -83,13 +101,14 @@ def machine() -> dict[str, object]:
 
 
 @contextmanager
-def server(progress: Path):
+def server(progress: Path, *options: str):
     """`headwork open`; its address."""
     environment = os.environ | {"HEADWORK_PROGRESS": str(progress)}
-    command = [sys.executable, "-m", "headwork", "open", "--no-browser"]
+    command = [sys.executable, "-m", "headwork", "open", "--no-browser", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         yield re.search(r"http://\S+/", process.stdout.readline())[0]
         process.terminate()
+        process.wait()
 
 
 def measure_start() -> dict[str, float]:
@@ -143,16 +162,19 @@ def told(times: list[float]) -> dict[str, float]:
 # --- the load ----------------------------------------------------------------------------------------
 
 
-def measure_load(learners: int, seconds: int) -> dict[str, object]:
+def measure_load(learners: int, seconds: int, workers: int) -> dict[str, object]:
     """Many learners at once."""
+    with ProcessPoolExecutor() as pool:
+        plans = list(pool.map(plan, range(learners), [seconds] * learners))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "progress.sqlite3"
-        with server(path) as address:
-            checks, fresh, failed = asyncio.run(_load(address, learners, seconds))
+        with server(path, "--workers", str(workers)) as address:
+            checks, fresh, failed = asyncio.run(_load(address, plans))
         kept = sqlite3.connect(path).execute("SELECT count(*) FROM acts WHERE kind = 'answer'").fetchone()[0]
     return {
         "learners": learners,
         "seconds": seconds,
+        "workers": workers,
         "checks": told(checks),
         "fresh numbers": told(fresh),
         "failed": failed,
@@ -161,40 +183,60 @@ def measure_load(learners: int, seconds: int) -> dict[str, object]:
     }
 
 
-async def _load(address: str, count: int, seconds: int) -> tuple[list[float], list[float], int]:
+async def _load(address: str, plans: list["Plan"]) -> tuple[list[float], list[float], int]:
     checks: list[float] = []
     fresh: list[float] = []
-    failed, seeds = 0, itertools.count(10_000)
-    until = 0.0
+    failed = 0
+    learners = []
+    for plan in plans:  # everybody has their exercise open before the clock starts
+        learners.append(await Learner.of(address))
+        await learners[-1].get(plan.begin)
+    await asyncio.sleep(READING)
+    began = time.perf_counter()
 
-    async def learn(at: int, learner: "Learner") -> None:
+    async def learn(learner: "Learner", plan: Plan) -> None:
         nonlocal failed
-        dice = random.Random(at)
-        exercise = f"{EXERCISES[at % len(EXERCISES)]}@{at}"
-        due = time.perf_counter() + dice.random()
-        while due < until:
-            await asyncio.sleep(max(0.0, due - time.perf_counter()))
-            due += 1.0
+        ready = began  # when the numbers to work on were there
+        for due, path, block in plan.requests:
+            asked = max(began + due, ready)
+            await asyncio.sleep(max(0.0, asked - time.perf_counter()))
             try:
-                if dice.random() < FRESH:
-                    exercise = f"{exercise.partition('@')[0]}@{next(seeds)}"
-                    fresh.append(await learner.get(f"/exercise/{exercise}"))
-                else:
-                    checks.append(await learner.post(*answer_to(exercise, dice)))
+                await (learner.post(path, block) if block else learner.get(path))
             except (OSError, asyncio.IncompleteReadError, ValueError):
                 failed += 1
+                continue
+            (checks if block else fresh).append(time.perf_counter() - asked)
+            if not block:
+                ready = time.perf_counter()
 
-    learners = [await Learner.of(address) for _ in range(count)]
-    for at, learner in enumerate(learners):  # everybody has their exercise open before the clock starts
-        exercise = f"{EXERCISES[at % len(EXERCISES)]}@{at}"
-        right_rows(exercise)
-        await learner.get(f"/exercise/{exercise}")
-    until = time.perf_counter() + seconds
-    await asyncio.gather(*(learn(at, learner) for at, learner in enumerate(learners)))
+    await asyncio.gather(*map(learn, learners, plans))
     return checks, fresh, failed
 
 
-@lru_cache(maxsize=4096)
+@dataclass(frozen=True)
+class Plan:
+    """What one learner does: the page to begin with, then when, where to and with which answer."""
+
+    begin: str
+    requests: list[tuple[float, str, str]]
+
+
+def plan(at: int, seconds: int) -> Plan:
+    """A learner's minute, worked out before the clock starts, so that the generator has little to do."""
+    dice, name = random.Random(at), EXERCISES[at % len(EXERCISES)]
+    exercise, requests, due = f"{name}@{at}", [], dice.random()
+    begin = f"/exercise/{exercise}"
+    while due < seconds:
+        if dice.random() < FRESH:
+            exercise = f"{name}@{dice.randrange(10_000, 10**9)}"
+            requests.append((due, f"/exercise/{exercise}", ""))
+        else:
+            requests.append((due, *answer_to(exercise, dice)))
+        due += 1.0
+    return Plan(begin, requests)
+
+
+@lru_cache(maxsize=64)
 def right_rows(exercise: str) -> tuple[tuple[str, ...], ...]:
     """The right numbers of a question, as they are typed."""
     found = find_exercise(exercise)

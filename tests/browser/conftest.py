@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -28,14 +30,26 @@ def browser() -> Iterator:
         opened.close()
 
 
-@pytest.fixture(scope="session")
-def address(tmp_path_factory) -> Iterator[str]:
-    progress = tmp_path_factory.mktemp("progress") / "progress.sqlite3"
+@contextmanager
+def served(progress: Path) -> Iterator[str]:
+    """A server on a progress file; its address."""
     environment = os.environ | {"HEADWORK_PROGRESS": str(progress)}
     command = [sys.executable, "-m", "headwork", "open", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         yield re.search(r"(http://\S+)/", server.stdout.readline())[1]
         server.terminate()
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory) -> Iterator[str]:
+    with served(tmp_path_factory.mktemp("progress") / "progress.sqlite3") as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def serve():
+    """How to start a server on a progress file of one's own."""
+    return served
 
 
 @pytest.fixture
@@ -57,6 +71,7 @@ def window(browser, address):
     yield open_window
     for context in opened:
         context.close()
-    # an answer that cannot be read has status 422, a page that is not there 404, and one test cuts the line
-    expected = ("422", "404", "net::ERR_FAILED")
+    # an answer that cannot be read has status 422, a page that is not there 404, a block that is too large 400,
+    # and one test cuts the line
+    expected = ("422", "404", "400 (Bad Request)", "net::ERR_FAILED")
     assert [text for text in said if not any(each in text for each in expected)] == []

@@ -95,13 +95,9 @@ def test_the_slider_moves_the_point_along_the_hill(window):
     page.goto("/bench?q=1+1+1+1&k=1+1+1+1%3B1+-1+1+-1&v=1%3B0")  # by hand: 4 and 0, scaled 2 and 0
     label = page.locator(".hill .now + text")
     assert "0.881" in label.text_content()
-    page.locator("#factor").evaluate(
-        "(input) => { input.value = 2; input.dispatchEvent(new Event('input')); }"
-    )
+    page.locator("#factor").fill("2")
     assert "0.982" in label.text_content()  # e⁴/(e⁴ + 1)
-    page.locator("#width").evaluate(
-        "(input) => { input.value = 1; input.dispatchEvent(new Event('input')); }"
-    )
+    page.locator("#width").fill("1")
     assert "0.881" in label.text_content()
 
 

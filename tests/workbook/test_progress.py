@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC
 from pathlib import Path
@@ -48,6 +49,65 @@ def test_in_memory_nothing_is_written(tmp_path, monkeypatch):
         progress.record("scores", "q", "answer")
         assert len(progress.acts()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_recorded_together_is_seen_at_once_and_on_the_disk_at_the_end(path):
+    with Progress(path) as progress, Progress(path) as other:
+        before = progress.record("scores", "q", "answer", "0")
+        with progress.together():
+            first, second = (progress.record("scores", "q", "answer", text) for text in "12")
+            progress.record("softmax", "q", "answer", "3")
+            assert progress.acts("scores") == (before, first, second)
+            assert len(progress.acts()) == 4
+            assert other.acts() == (before,)
+        assert other.acts() == progress.acts()
+        assert len(other.acts()) == 4
+
+
+def test_what_was_recorded_together_is_kept_whatever_happens_next(path):
+    with Progress(path) as progress:
+        with suppress(ZeroDivisionError), progress.together():
+            progress.record("scores", "q", "answer", "1")
+            1 / 0  # noqa: B018  whatever goes wrong
+        progress.record("scores", "q", "answer", "2")
+    with Progress(path) as progress:
+        assert [act.text for act in progress.acts()] == ["1", "2"]
+
+
+def test_together_waits_for_the_disk_once(path):
+    with Progress(path) as progress:
+        said = []
+        progress._connection.set_trace_callback(said.append)
+        with progress.together():
+            for text in "123":
+                progress.record("scores", "q", "answer", text)
+            assert said == []
+        assert [line for line in said if line.startswith(("BEGIN", "COMMIT"))] == [
+            "BEGIN IMMEDIATE",
+            "COMMIT",
+        ]
+
+
+def test_what_was_recorded_together_gets_to_the_disk_when_that_is_asked_for(path, monkeypatch):
+    reached = []
+    monkeypatch.setattr(os, "fsync", lambda file: reached.append(os.path.realpath(f"/proc/self/fd/{file}")))
+    with Progress(path) as progress:
+        with progress.together():
+            progress.record("scores", "q", "answer", "1")
+        assert progress._connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL, for single acts
+        progress.sync()
+    assert len(reached) == 1
+    if Path("/proc/self/fd").exists():
+        assert reached == [f"{path}-wal"]
+    with Progress(None) as progress:
+        progress.sync()
+    assert len(reached) == 1
+
+
+def test_the_acts_of_an_exercise_are_found_without_reading_all_of_them(path):
+    with Progress(path) as progress:
+        plan = progress._connection.execute("EXPLAIN QUERY PLAN SELECT * FROM acts WHERE exercise = 'x'")
+        assert "acts_of_exercise" in plan.fetchone()[-1]
 
 
 def test_forgetting_drops_every_act(path):

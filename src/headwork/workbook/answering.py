@@ -38,7 +38,7 @@ Judging = Callable[[Exercise, Question, str, Mapping[StepQuestion, str]], Judged
 def keep_answer(
     progress: Progress, exercise: Exercise, question: Question, answer: str, judging: Judging = judge
 ) -> Marked:
-    """The mark of an answer, which is on the disk when this returns.
+    """The mark of an answer, which is recorded when this returns.
 
     progress  where it is kept; exercise, question: what was asked
     answer    rows apart by ;, a number, a shape, or the text of an option

@@ -1,7 +1,7 @@
 """What a learner has done, kept in one SQLite file: a log of acts, from which everything else is read.
 
-An act is committed to the disk before anything about it is shown, so that nothing is lost whenever the
-program ends. Acts have ids of their own, so that two files merge without doubles.
+An act is committed before anything about it is shown, so that nothing is lost whenever the program ends. Acts
+have ids of their own, so that two files merge without doubles.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ TABLE = """
         text TEXT NOT NULL,
         verdict TEXT NOT NULL
     )"""
+# beside the table, so that the format stays the same: without it each page reads everything ever done
+INDEX = "CREATE INDEX IF NOT EXISTS acts_of_exercise ON acts (exercise)"
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ class Progress:
 
     def __init__(self, path: Path | None, *, to_write: bool = False) -> None:
         self.path = path
+        self._together: list[Act] | None = None  # acts that wait for the end of `together`
         with _explained(path, "open"):
             self.is_read_only = path is not None and not to_write and not _can_be_written(path)
             is_empty = path is not None and self.is_read_only and path.stat().st_size == 0
@@ -116,8 +119,43 @@ class Progress:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is recorded inside is kept when this ends, in one transaction: no end of the program takes it.
+
+        Special cases: `acts` has it before that; where it cannot be written, none of it is kept. A power cut
+        may take it until `sync`: the disk is not waited for, which takes longer than to mark an answer.
+        Raises FileError.
+        """
+        self._together = []
+        try:
+            yield
+        finally:
+            made, self._together = self._together, None
+            if made:
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+                try:
+                    self.add(made)
+                finally:
+                    self._connection.execute("PRAGMA synchronous = FULL")
+
+    def sync(self) -> None:
+        """What is kept is on the disk when this returns, and a power cut takes none of it; from any thread.
+
+        Special cases: what SQLite has moved from the file beside into the file itself is on the disk already.
+        Raises FileError.
+        """
+        if self.path is None:
+            return
+        with _explained(self.path, "write"), suppress(FileNotFoundError):
+            beside = os.open(self.path.with_name(f"{self.path.name}-wal"), os.O_RDWR)
+            try:
+                os.fsync(beside)
+            finally:
+                os.close(beside)
+
     def record(self, exercise: str, question: str, kind: str, text: str = "", verdict: str = "") -> Act:
-        """Keep one act; it is on the disk when this returns.
+        """Keep one act; it is on the disk when this returns. Inside of `together`, that says when.
 
         exercise, question  ids; kind: one of KINDS
         text     what was typed; verdict: what came of it
@@ -126,7 +164,10 @@ class Progress:
         """
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         act = Act(str(uuid.uuid4()), now, exercise, question, kind, storable(text), verdict)
-        self.add([act])
+        if self._together is None:
+            self.add([act])
+        else:
+            self._together.append(act)
         return act
 
     def add(self, acts: Iterable[Act]) -> int:
@@ -136,7 +177,7 @@ class Progress:
         Special cases: an id that is here already stays as it is.
         Raises FileError.
         """
-        rows = [tuple(asdict(act).values()) for act in acts]
+        rows = [tuple(getattr(act, name) for name in FIELDS) for act in acts]
         with _explained(self.path, "write"), self._transaction():
             before = self._connection.total_changes
             self._connection.executemany("INSERT OR IGNORE INTO acts VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
@@ -147,7 +188,8 @@ class Progress:
         where, values = ("WHERE exercise = ?", (exercise,)) if exercise else ("", ())
         with _explained(self.path, "read"):
             rows = self._connection.execute(f"SELECT * FROM acts {where} ORDER BY at, rowid", values)
-            return tuple(Act(*row) for row in rows)
+            kept = tuple(Act(*row) for row in rows)
+        return (*kept, *(act for act in self._together or () if exercise in (None, act.exercise)))
 
     def forget(self) -> int:
         """Drop every act; how many there were. Raises FileError."""
@@ -174,6 +216,7 @@ class Progress:
                     self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
                     self._connection.execute(f"PRAGMA user_version = {SCHEMA}")
         self._use_wal()
+        self._connection.execute(INDEX)
         self._connection.execute("PRAGMA synchronous = FULL")  # on the disk, not only handed to the system
 
     def _check_owner(self) -> None:

@@ -3,23 +3,14 @@
 import re
 import sqlite3
 
-import numpy as np
 import pytest
+from course_forms import question_of, right_fields, wrong_fields
 
 from headwork.interfaces.web.app import make_app
-from headwork.interfaces.web.forms import cell_name, size_of
-from headwork.mechanism.numerals import number_text
 from headwork.workbook.course import exercises
 from headwork.workbook.finding import find_exercise
 from headwork.workbook.progress import Progress
-from headwork.workbook.questions import (
-    ChoiceQuestion,
-    CodeQuestion,
-    DesignQuestion,
-    ExplainQuestion,
-    StepQuestion,
-)
-from headwork.workbook.rows import row_places
+from headwork.workbook.questions import ChoiceQuestion, CodeQuestion, ExplainQuestion
 
 QUESTIONS = [(exercise.id, question.id) for exercise in exercises() for question in exercise.questions]
 ROWS_2_AND_3 = {
@@ -38,42 +29,6 @@ BY_COLUMNS = {
     "c1-1": "0.665",
     "c1-2": "0.107",
 }
-
-
-def question_of(exercise_id, question_id):
-    exercise = find_exercise(exercise_id)
-    return exercise, next(each for each in exercise.questions if each.id == question_id)
-
-
-def right_fields(exercise, question):
-    """The form of a right answer. The numbers are the trace's: here it is the page that is tested."""
-    if isinstance(question, ChoiceQuestion):
-        right = [str(at) for at, option in enumerate(question.options) if option.right]
-        return {"option": right or ["0"]}
-    if isinstance(question, StepQuestion):
-        work = exercise.work
-        rows = [
-            np.atleast_1d(work[question.step][place])
-            for place in row_places(work, question.step, question.rows)
-        ]
-        return {
-            cell_name(i, j): number_text(x, question.digits)
-            for i, row in enumerate(rows)
-            for j, x in enumerate(row)
-        }
-    if isinstance(question, DesignQuestion):
-        rows = [row.split() for row in question.example.split(";")]
-        return {cell_name(i, j): text for i, row in enumerate(rows) for j, text in enumerate(row)}
-    return {"answer": question.answer}
-
-
-def wrong_fields(exercise, question):
-    if isinstance(question, ChoiceQuestion):
-        return {"option": [str(next(at for at, option in enumerate(question.options) if not option.right))]}
-    if isinstance(question, StepQuestion | DesignQuestion):
-        rows, columns = size_of(exercise, question)
-        return {cell_name(i, j): f"{97.5 + 2 * i + 7 * j}" for i in range(rows) for j in range(columns)}
-    return {"answer": "41 × 43" if question.kind == "shape" else "97531.5"}
 
 
 @pytest.mark.parametrize(("exercise_id", "question_id"), QUESTIONS)
@@ -229,3 +184,28 @@ def test_fresh_numbers_have_an_address_of_their_own(learner):
     question = exercise.questions[0]
     learner.send_form(f"/exercise/scores@7/{question.id}/answer", **right_fields(exercise, question))
     assert "done" in learner.get("/exercise/scores@7").text
+
+
+def test_what_the_terminal_finds_of_code_shows_in_the_page(learner, progress_file):
+    question = next(
+        each for each in find_exercise("code-attention").questions if isinstance(each, CodeQuestion)
+    )
+    address = f"/exercise/code-attention/{question.id}/newest"
+    assert learner.get(address).status_code == 204
+    with Progress(progress_file) as progress:
+        act = progress.record(
+            "code-attention", question.id, "answer", "3 of 5 cases right; scale-missing", "not right"
+        )
+    answer = learner.get(address, params={"act": ""})
+    assert answer.status_code == 200
+    assert '3 of 5 cases right; <a href="/mistakes/scale-missing">scale-missing</a>' in answer.text
+    assert learner.get(address, params={"act": act.id}).status_code == 204
+    with Progress(progress_file) as progress:
+        progress.record("code-attention", question.id, "answer", "0 of 5 cases right; not run", "not right")
+        assert "could not be run" in learner.get(address, params={"act": act.id}).text
+        progress.record("code-attention", question.id, "answer", "def attention(): ...", "right")
+    answer = learner.get(address, params={"act": act.id})
+    assert "every case is right" in answer.text
+    assert 'class="question done"' in answer.text
+    assert "def attention(): ..." not in answer.text
+    assert "every case is right" in learner.get("/exercise/code-attention").text

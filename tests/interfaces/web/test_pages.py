@@ -87,7 +87,11 @@ def test_every_formula_becomes_mathml():
     ("text", "html"),
     [
         ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
-        ("divided by √d_k", "divided by √<i>d</i><sub>k</sub>"),
+        (
+            "e^(m_p)·ℓ_p and d_k²",
+            "e<sup><i>m</i><sub>p</sub></sup>·<i>ℓ</i><sub>p</sub> and <i>d</i><sub>k</sub>²",
+        ),
+        ("the first `dim` features", "the first <code>dim</code> features"),
         ("from head_dim to x_1", "from head_dim to <i>x</i><sub>1</sub>"),
         ("e^(−1) and e^2.", "e<sup>−1</sup> and e<sup>2</sup>."),
         (
@@ -100,6 +104,20 @@ def test_every_formula_becomes_mathml():
 )
 def test_a_line_sets_signs_links_commands_and_escapes_the_rest(text, html):
     assert line(text) == html
+
+
+def test_a_mistake_leads_to_its_neighbours_in_the_catalogue(learner):
+    first, second, third = entries()[:3]
+    page = learner.get(f"/mistakes/{second.id}").text
+    assert f'href="/mistakes/{first.id}" rel="prev"' in page
+    assert f'href="/mistakes/{third.id}" rel="next"' in page
+    assert 'rel="next"' not in learner.get(f"/mistakes/{entries()[-1].id}").text
+
+
+def test_a_sign_is_no_difference_and_a_word_is_one_word():
+    assert '<mo form="prefix">&#x02212;</mo><mi mathvariant="normal">∞</mi>' in mathml(r"S = -\infty")
+    assert '<mi mathvariant="normal">lse</mi>' in mathml(r"\mathrm{lse} - 1")
+    assert "prefix" not in mathml("a - 1")
 
 
 def test_markdown_shows_html_as_it_was_typed():

@@ -68,6 +68,49 @@ def test_a_kill_loses_no_answer_that_was_marked(tmp_path):
         assert [act.verdict for act in progress.acts("scores") if act.kind == "answer"] == ["right"]
 
 
+def children_of(pid: int) -> list[int]:
+    told = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(each) for each in told.split()]
+
+
+def is_there(pid: int) -> bool:
+    """Whether a process runs; one that has ended and is not yet collected does not."""
+    try:
+        return ") Z" not in Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at processes as Linux shows them")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_several_processes_serve_keep_every_answer_and_end_together(tmp_path, how):
+    server = Server(tmp_path / "p.sqlite3", "--workers", "2")
+    server.get("exercise/scores")
+    for number in range(12):  # a connection each, over both processes
+        assert server.post("exercise/scores/scores/answer", f"block={number}+0+4;0+2+0;0+4+0") == 200
+    workers = children_of(server.process.pid)
+    assert len(workers) == 2
+    status, _, err = server.end(how)
+    assert (status, err) == (-how if how == signal.SIGKILL else 0, "")
+    until = time.monotonic() + PATIENCE
+    while any(map(is_there, workers)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(map(is_there, workers))
+    with Progress(tmp_path / "p.sqlite3") as progress:
+        assert len([act for act in progress.acts("scores") if act.kind == "answer"]) == 12
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks at processes as Linux shows them")
+def test_where_one_of_several_processes_is_killed_the_other_goes_on(tmp_path):
+    server = Server(tmp_path / "p.sqlite3", "--workers", "2")
+    server.get("exercise/scores")
+    os.kill(children_of(server.process.pid)[0], signal.SIGKILL)
+    time.sleep(0.2)
+    for number in range(12):
+        assert server.post("exercise/scores/scores/answer", f"block={number}+0+4;0+2+0;0+4+0") == 200
+    server.end(signal.SIGTERM)
+
+
 def test_a_port_that_is_taken_is_said(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

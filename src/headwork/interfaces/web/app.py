@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Awaitable, Callable, Collection
+from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -37,14 +39,19 @@ STATED = {
 }
 
 
-def make_app(progress: Path | None = None, names: Collection[str] | None = NAMES) -> Guard:
+def make_app(
+    progress: Path | None = None,
+    names: Collection[str] | None = NAMES,
+    drawing: Executor | None = None,
+) -> Guard:
     """The application, behind its guard.
 
     progress  the file that progress is kept in, None for the user's own
     names     the host names that it answers to; None for every one that no name server can fake
+    drawing   a process that draws fresh numbers; None draws them here
     Raises nothing: the file is opened with the first request. Special cases: none.
     """
-    desk = Desk(progress)
+    desk = Desk(progress, drawing)
 
     @asynccontextmanager
     async def running(app: Starlette) -> Any:
@@ -66,6 +73,7 @@ def _routes() -> list[Route]:
         Route("/read", _own(_later("course_routes", "read_block")), methods=post),
         Route(exercise, _later("course_routes", "exercise"), methods=get),
         Route(exercise + "/fresh", _later("course_routes", "fresh"), methods=get),
+        Route(question + "/newest", _later("course_routes", "newest"), methods=get),
         Route(question + "/answer", _own(_later("course_routes", "answer")), methods=post),
         Route(question + "/explanation", _own(_later("course_routes", "explanation")), methods=post),
         Route(question + "/draft", _own(_later("course_routes", "draft")), methods=post),
@@ -84,9 +92,12 @@ def _routes() -> list[Route]:
 
 def _later(module: str, name: str) -> Callable[..., Awaitable[Response]]:
     """What answers an address, loaded with its first request: the contents do without all of mathematics."""
+    loaded: ModuleType | None = None
 
     async def handler(request: Request, *form: dict[str, list[Any]]) -> Response:
-        loaded = await request.app.state.desk.work(import_module, f"{__package__}.{module}")
+        nonlocal loaded
+        if loaded is None:
+            loaded = await request.app.state.desk.work(import_module, f"{__package__}.{module}")
         answered: Response = await getattr(loaded, name)(request, *form)
         return answered
 
@@ -131,7 +142,18 @@ def _own(answer: Callable[..., Awaitable[Response]]) -> Callable[[Request], Awai
 
 
 def _handlers() -> dict[Any, Any]:
-    return {HTTPException: _stated, HeadworkError: _told, TimeoutError: _late, Exception: _fault}
+    return {
+        ClientDisconnect: _gone,
+        HTTPException: _stated,
+        HeadworkError: _told,
+        TimeoutError: _late,
+        Exception: _fault,
+    }
+
+
+async def _gone(request: Request, error: Exception) -> Response:
+    """Whoever asked went away half-way: nobody reads this, and nothing was done."""
+    return Response(status_code=400)
 
 
 async def _stated(request: Request, error: Exception) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,24 +16,31 @@ from ...mechanism.fields import axes_of, field_named
 from ...mechanism.numerals import number_text
 from ...mechanism.steps import Step
 from ...mechanism.tracing import Trace, seeds
+from ...mistakes.catalogue import TOPICS
 from ...mistakes.example import example_of
-from ...mistakes.lookup import entries, entry_named
+from ...mistakes.lookup import Entry, entries, entry_named
 from ...mistakes.wrong_run import can_be_made
+from ...problem import Problem
 from ..catalogue_text import labels_of
 from ..explanation_text import explanation_texts
 from ..formulas import formula_of
 from ..grids import EVERY, caption_of, matrix_at, places_of
 from ..sections import COPIES, entry_sections, made_by
 from ..show import size_text
-from .bench_state import State, worked_state
+from .bench_grid import grids_of
+from .bench_options import FIRST, MORE
+from .bench_state import MOST_TOKENS, MOST_WIDTH, State, worked_state
 from .catalogue_pages import tables_of
+from .exports import FORMATS
 from .matrices import Matrix, cells_of
+from .prose import mathml, signs
 
 SHADED = ("scores", "scaled", "capped", "biased", "masked", "exponentials", "weights", "blended", "output")
 WITH_SUMS = ("exponentials", "weights")
 SYMBOLS = {"query": "Q", "key": "K", "value": "V", "x": "X"}
+SPLIT = ("query_heads", "key_heads", "value_heads")
 # what the tables already say, or what a table of yes and no would say again
-LEFT_OUT = ("allowed", "row_sum", *COPIES)
+LEFT_OUT = ("allowed", "row_sum", *(name for name in COPIES if name not in SPLIT))
 MOST_ANSWER = 20_000  # characters
 
 
@@ -42,8 +50,19 @@ def bench_page(state: State, asked: Mapping[str, str]) -> dict[str, Any]:
     state   numbers and options; asked: the rest of the address: at, mistake, answer, step, blind
     Raises nothing: what cannot be worked is said on the page. Special cases: none.
     """
-    values: dict[str, Any] = {"state": state, "error": "", "tables": (), "asked": asked, "work": None}
-    values["export_address"] = lambda kind: state.address("/bench/export", **{"as": kind})
+    values: dict[str, Any] = {
+        "state": state,
+        "grids": () if state.problem else tuple(grids_of(state)),
+        "first": FIRST,
+        "more": MORE,
+        "most": (MOST_TOKENS, MOST_WIDTH),
+        "error": "",
+        "asked": asked,
+        "work": None,
+    }
+    values["exports"] = [
+        (state.address("/bench/export", **{"as": kind}), words) for kind, (*_, words) in FORMATS.items()
+    ]
     try:
         work = worked_state(state)
     except HeadworkError as error:
@@ -53,16 +72,17 @@ def bench_page(state: State, asked: Mapping[str, str]) -> dict[str, Any]:
     return values | {
         "work": work,
         "size": size_text(work.problem),
-        "given": tuple(given_tables(work)),
+        # what stands in a grid above is not shown twice
+        "given": ()
+        if values["grids"] and all(grid.rows for grid in values["grids"])
+        else tuple(given_tables(work)),
         "tables": tuple(step_tables(work)),
         "cell": cell_lines(work, place),
         "place": place,
-        "hill": hill(work, place[-2]) if "masked" in work else None,
+        "hill": hill(work, place) if "masked" in work else None,
         "steps": [(name, field_named(name).title) for _, name in made_by(work)],
         "last": last,
-        "possible": [
-            entry for entry in entries() if entry.reading is None and can_be_made(work.problem, entry.mistake)
-        ],
+        "possible": possible(work),
         "compared": compared(work, asked.get("mistake", "")),
         "diagnosed": diagnosed(work, asked.get("answer", ""), asked.get("step", "") or last),
         "blind": blind(work) if asked.get("blind") else None,
@@ -88,14 +108,24 @@ def step_tables(work: Trace) -> Iterator[Matrix]:
     """Each step that the problem asks for, a table for each head."""
     for step, name in made_by(work):
         if name not in LEFT_OUT:
-            yield from _tables(work, name, _title(step, name), formula_of(step, work.problem))
+            title = Markup("{}").format(field_named(name).title.capitalize())
+            yield from _tables(work, name, title, formula_markup(step, work.problem))
 
 
-def _title(step: Step, name: str) -> Markup:
-    return Markup("{}").format(field_named(name).title.capitalize())
+def formula_markup(step: Step, problem: Problem) -> Markup:
+    """The formula of a step, with what this problem says about it.
+
+    step, problem  which
+    Raises nothing. Special cases: biases are said in words.
+    """
+    if step.name == "bias":
+        return signs(formula_of(step, problem))
+    if step.name == "scale" and problem.scale is not None:
+        return mathml(rf"S \cdot {number_text(problem.scale, 6)}")
+    return mathml(step.formula)
 
 
-def _tables(work: Trace, name: str, title: Markup, small: str) -> Iterator[Matrix]:
+def _tables(work: Trace, name: str, title: Markup, small: Markup | str) -> Iterator[Matrix]:
     axes = axes_of(work.problem, name)
     is_column = axes[-1] == "Tq"
     row = "key" if not is_column and axes[-2] == "Tk" else "query"
@@ -108,7 +138,7 @@ def _tables(work: Trace, name: str, title: Markup, small: str) -> Iterator[Matri
         yield Matrix(
             id=f"t-{name}-{at}",
             title=title,
-            small=", ".join(part for part in (small, caption) if part),
+            small=Markup(", ").join(part for part in (small, caption) if part),
             row=row,
             column=column,
             rows=tuple(str(i + 1) for i in range(matrix.shape[0])),
@@ -180,34 +210,44 @@ def output_lines(work: Trace, name: str, index: tuple[int, ...]) -> tuple[tuple[
 LEFT, RIGHT, WIDTH, HEIGHT = -6.2, 6.2, 360, 200  # log-odds at the edges; size of the drawing
 
 
-def hill(work: Trace, query: int) -> dict[str, Any] | None:
+def hill(work: Trace, place: tuple[int, int, int]) -> dict[str, Any] | None:
     """The slope p(1 − p) of the largest weight of a query, with the scale and without it.
 
-    work  of the bench; query: from 0
-    Raises nothing. Special cases: None where the query sees fewer than two keys, so that nothing can move.
+    work  of the bench; place: head, query and key
+    Raises nothing. Special cases: None where no query sees two keys, so that nothing can move. A query
+    that sees one key has all its weight there. Of several batch elements, the first.
     """
-    matrix = matrix_at(
-        work, "masked", tuple(0 for _ in (*work.problem.batch, *([] if work.problem.single else [0])))
-    )
-    if not len(matrix):
+    rows = [
+        [[float(score) for score in row if math.isfinite(score)] for row in matrix_at(work, "masked", at)]
+        for at in places_of(work, "masked", EVERY)
+    ]
+    if not any(len(row) > 1 for matrix in rows for row in matrix):
         return None
-    scores = [float(score) for score in matrix[query] if math.isfinite(score)]
-    if len(scores) < 2:
-        return None
-    root = math.sqrt(work.problem.D) if work.problem.D and work.problem.scale is None else 1.0
-    now, was = (_on_hill([factor * score for score in scores]) for factor in (1.0, root))
+    head, query, _ = place
+    scores = rows[head][query] or [0.0]
+    now, was = (_on_hill([factor * score for score in scores]) for factor in (1.0, _root(work)))
     curve = " ".join("{:.1f},{:.1f}".format(*_point(LEFT + at * (RIGHT - LEFT) / 120)) for at in range(121))
     ticks = [(_point(math.log(p / (1 - p)))[0], f"{p:g}") for p in (0.01, 0.1, 0.5, 0.9, 0.99)]
     return {
-        "scores": " ".join(f"{score:.12g}" for score in scores),
+        "rows": json.dumps(rows),
         "axis": f"{LEFT} {RIGHT} {WIDTH} {HEIGHT}",
+        "root": _root(work),
         "now": now,
-        "was": was | {"text": max(was["text"], now["text"] + 36)} if root != 1 else None,
+        "was": was | {"text": max(was["text"], now["text"] + 36)} if _root(work) != 1 else None,
         "curve": curve,
         "ticks": ticks,
         "query": query + 1,
+        "head": head,
         "width": work.problem.D or 1,
     }
+
+
+def _root(work: Trace) -> float:
+    """What the scores were divided by; 1 where what came after it would have to be undone, too."""
+    problem, made = work.problem, {name for _, name in made_by(work)}
+    if problem.scale is not None or not problem.D or "scaled" not in made or made & {"capped", "biased"}:
+        return 1.0
+    return math.sqrt(problem.D)
 
 
 def _on_hill(scores: list[float]) -> dict[str, Any]:
@@ -236,6 +276,19 @@ def _point(odds: float) -> tuple[float, float]:
 
 
 # --- mistakes --------------------------------------------------------------------------------------
+
+
+def possible(work: Trace) -> list[tuple[str, list[Entry]]]:
+    """The mistakes that the problem has a place for, under the topic of each.
+
+    work  of the bench
+    Raises nothing. Special cases: other readings of a mistake are left out, since they give the same numbers.
+    """
+    found = [
+        entry for entry in entries() if entry.reading is None and can_be_made(work.problem, entry.mistake)
+    ]
+    topics = [(topic.title, [entry for entry in found if entry.topic is topic]) for topic in TOPICS]
+    return [(title, members) for title, members in topics if members]
 
 
 def compared(work: Trace, id: str) -> dict[str, Any] | None:

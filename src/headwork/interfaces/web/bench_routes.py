@@ -63,10 +63,10 @@ async def export(request: Request) -> Response:
     state, kind = state_in(request.query_params), request.query_params.get("as", "json")
     if kind not in FORMATS:
         raise UnknownNameError(f"there is no such format. There are {', '.join(FORMATS)}.")
-    write, suffix, media = FORMATS[kind]
-    text = await request.app.state.desk.work(lambda: write(worked_state(state)))
+    write, suffix, media, _ = FORMATS[kind]
+    written = await request.app.state.desk.work(lambda: write(worked_state(state)))
     headers = {"Content-Disposition": f'attachment; filename="headwork.{suffix}"'}
-    return Response(text, media_type=media, headers=headers)
+    return Response(written, media_type=media, headers=headers)
 
 
 async def upload(request: Request, form: dict[str, list[Any]]) -> Response:

@@ -91,8 +91,16 @@ def mistake_page(id: str) -> dict[str, Any]:
         "blind_bench": address_of(blind, mistake=id) if blind is not None else "",
         "hides": f"It hides {made.hides_when}." if is_whole else f"It hides when {made.hides_when}.",
         "others": [other for other in entries() if other.id in entry.same_as],
+        "before": _beside(entry, -1),
+        "after": _beside(entry, 1),
         "practised": [each for each in exercises() if id in each.separates],
     }
+
+
+def _beside(entry: Entry, by: int) -> Entry | None:
+    """The entry before or after another in the catalogue."""
+    at = entries().index(entry) + by
+    return entries()[at] if 0 <= at < len(entries()) else None
 
 
 def _notes(entry: Entry) -> tuple[str, ...]:

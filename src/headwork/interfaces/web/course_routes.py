@@ -18,11 +18,18 @@ from ...workbook.answering import keep_answer
 from ...workbook.exercises import Exercise
 from ...workbook.hinting import next_hint
 from ...workbook.keeping import Kept
-from ...workbook.questions import CodeQuestion, ExplainQuestion, Question
+from ...workbook.questions import CodeQuestion, ExplainQuestion, Question, StepQuestion
 from ...workbook.standing import point_text, standing
-from .exercise_page import exercise_named, exercise_page, question_named
+from .exercise_page import (
+    at_hand,
+    exercise_named,
+    exercise_page,
+    keep_at_hand,
+    prepare,
+    question_named,
+)
 from .forms import answer_in, typed_in
-from .question_views import judge_once, question_view
+from .question_views import QuestionView, judge_once, question_view
 from .rendering import page, templates
 
 PART = "headwork-part"  # the header with which our JavaScript asks for one question alone
@@ -39,6 +46,8 @@ async def exercise(request: Request) -> Response:
     if found.id != name:
         return RedirectResponse(f"/exercise/{found.id}", 303)
     made = await request.app.state.desk.ask(exercise_page, found)
+    for question in reversed([one for one in found.questions if isinstance(one, StepQuestion)]):
+        request.app.state.desk.ahead(prepare, found, question)  # the first one last, so that it comes first
     return page(request, "exercise.html", "contents", page=made, warning=made.warning)
 
 
@@ -81,6 +90,17 @@ async def solution(request: Request, form: Form) -> Response:
     return await _done(request, form, _solution)
 
 
+async def newest(request: Request) -> Response:
+    """A question in code as it stands, where the terminal has kept something since the page was made."""
+    found = await _exercise(request)
+    at = question_named(found, request.path_params["question"])
+    acts = await request.app.state.desk.ask(lambda kept: kept.progress.acts(found.id))
+    view = question_view(found, at, acts)
+    if view.checked is None or view.checked.act == request.query_params.get("act"):
+        return Response(status_code=204)
+    return _part(request, found, view, standing(found, acts).state == "done")
+
+
 async def read_block(request: Request, form: Form) -> Response:
     """The entries of a block that was pasted, as text in rows."""
     from ...diagnosis.typed import read_entries
@@ -97,8 +117,11 @@ async def read_block(request: Request, form: Form) -> Response:
 
 
 async def _exercise(request: Request) -> Exercise:
-    """Drawing numbers takes a moment, so it is done where other work is."""
-    found: Exercise = await request.app.state.desk.work(exercise_named, request.path_params["name"])
+    """Drawing numbers takes a moment, so it is done where nobody else waits for it."""
+    name = request.path_params["name"]
+    found = at_hand(name)
+    if found is None:
+        found = keep_at_hand(name, await request.app.state.desk.draw(exercise_named, name))
     return found
 
 
@@ -109,14 +132,20 @@ async def _done(request: Request, form: Form, act: Any) -> Response:
     is_part = PART in request.headers
     error, made = await request.app.state.desk.ask(_act, found, at, form, act, is_part)
     if is_part:
-        token = request.scope["state"]["token"]
         view, is_done = made
-        html = templates().get_template("question.html").render(exercise=found, q=view, token=token)
-        headers = {"Headwork-Done": "1"} if is_done else {}
-        return HTMLResponse(html, 422 if error else 200, headers)
+        return _part(request, found, view, is_done, 422 if error else 200)
     if error:
         return page(request, "exercise.html", "contents", 422, page=made, warning=made.warning)
     return RedirectResponse(f"/exercise/{found.id}#q-{found.questions[at].id}", 303)
+
+
+def _part(
+    request: Request, exercise: Exercise, view: QuestionView, is_done: bool, status: int = 200
+) -> Response:
+    """One question alone, and whether its exercise is done."""
+    token = request.scope["state"]["token"]
+    html = templates().get_template("question.html").render(exercise=exercise, q=view, token=token)
+    return HTMLResponse(html, status, {"Headwork-Done": "1"} if is_done else {})
 
 
 def _act(kept: Kept, exercise: Exercise, at: int, form: Form, act: Any, is_part: bool) -> tuple[str, Any]:

@@ -10,25 +10,12 @@ from ...arrays import Array
 from ...mechanism.fields import field_named
 from ...mechanism.numerals import number_text
 from ...mechanism.tracing import Trace
+from ..drawing import drawn
 from ..grids import EVERY, caption_of, matrix_at, places_of
+from ..heat_maps import weights_picture
 from ..json_text import json_text
 from ..sections import made_by
 from ..show import show_record
-
-CELL, GAP = 54, 64  # of the picture
-LEVELS = (
-    "#fcfaf5",
-    "#f0f2f3",
-    "#e4eaf2",
-    "#d9e2f0",
-    "#cddaee",
-    "#c1d3ec",
-    "#b5cbeb",
-    "#aac3ea",
-    "#9ebbe9",
-    "#92b3e7",
-    "#86abe6",
-)
 
 
 def json_of(work: Trace) -> str:
@@ -97,52 +84,20 @@ def _python(value: object) -> str:
     return repr(value)
 
 
-def svg_of(work: Trace) -> str:
-    """The weights as a picture, a table for each head.
+def picture_of(kind: str) -> Callable[[Trace], bytes]:
+    """What draws the weights, a table for each head.
 
-    work  of the bench
-    Raises nothing. Special cases: none.
+    kind  svg or png
+    Raises nothing; what it gives raises HeadworkError where Matplotlib is not there. Special cases: none.
     """
-    places = list(places_of(work, "weights", EVERY))
-    matrices = [matrix_at(work, "weights", place) for place in places]
-    rows, columns = matrices[0].shape
-    width, height = columns * CELL + GAP, rows * CELL + GAP
-    body = "".join(
-        f'<g transform="translate({at * width}, 0)">{_table(matrix, caption_of(work, "weights", place))}</g>'
-        for at, (matrix, place) in enumerate(zip(matrices, places, strict=True))
-    )
-    size = f'width="{width * len(places)}" height="{height}" viewBox="0 0 {width * len(places)} {height}"'
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="Charter, serif" font-size="15">'
-        f'<rect width="100%" height="100%" fill="#fcfaf5"/>{body}</svg>\n'
-    )
+    return lambda work: drawn(weights_picture(work), kind)
 
 
-def _table(matrix: Array, caption: str) -> str:
-    parts = [f'<text x="{GAP - 10}" y="20" fill="#5f584b">{caption or "weights"}</text>']
-    for i, row in enumerate(matrix):
-        y = GAP - 16 + i * CELL
-        parts.append(f'<text x="{GAP - 24}" y="{y + 32}" text-anchor="end" fill="#5f584b">{i + 1}</text>')
-        for j, value in enumerate(row):
-            x, level = GAP - 10 + j * CELL, round(min(max(float(value), 0), 1) * 10)
-            text = number_text(value)
-            parts.append(
-                f'<rect x="{x}" y="{y}" width="{CELL - 2}" height="{CELL - 2}" fill="{LEVELS[level]}"/>'
-            )
-            parts.append(
-                f'<text x="{x + CELL / 2 - 1}" y="{y + 32}" text-anchor="middle" fill="#211e19">{text}</text>'
-            )
-    for j in range(matrix.shape[1]):
-        parts.append(
-            f'<text x="{GAP - 11 + j * CELL + CELL / 2}" y="{GAP - 24}" text-anchor="middle" fill="#5f584b">'
-            f"{j + 1}</text>"
-        )
-    return "".join(parts)
-
-
-FORMATS: dict[str, tuple[Callable[[Trace], str], str, str]] = {
-    "json": (json_of, "json", "application/json"),
-    "svg": (svg_of, "svg", "image/svg+xml"),
-    "latex": (latex_of, "tex", "text/x-tex"),
-    "python": (python_of, "py", "text/x-python"),
+# kind: what writes it, its ending, its type, and what it is called
+FORMATS: dict[str, tuple[Callable[[Trace], str | bytes], str, str, str]] = {
+    "json": (json_of, "json", "application/json", "JSON"),
+    "svg": (picture_of("svg"), "svg", "image/svg+xml", "Picture (SVG)"),
+    "png": (picture_of("png"), "png", "image/png", "Picture (PNG)"),
+    "latex": (latex_of, "tex", "text/x-tex", "LaTeX"),
+    "python": (python_of, "py", "text/x-python", "Python"),
 }

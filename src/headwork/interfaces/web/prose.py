@@ -12,9 +12,17 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-# d_k, W_Q, T_kv, and e^2, e^(−∞): one letter with an index, and powers
-INDEX = re.compile(r"(?<![\w.])([A-Za-zΣ])_([A-Za-z]{1,5}|\d{1,2})(?!\w)")
+from .typed_maths import typed_maths
+
+# d_k, W_Q, T_kv, √d_k, and e^2, e^(−∞): one letter with an index, roots and powers
+INDEX = re.compile(r"(?<![\w.])([A-Za-zΣℓ]|lse)_([A-Za-z]{1,5}|\d{1,2})(?![A-Za-z0-9_])")
+ROOT = re.compile(r"√(?:\([^()<>&]{1,40}\)|\d{1,9}|[A-Za-z](?:_[A-Za-z]{1,5})?(?!\w))")
 POWER = re.compile(r"\be\^(\([^()<>]{1,40}\)|[−-]?\w{1,12}(?:[.,]\w{1,12})?)")
+# what latex2mathml makes of a sign, a word and ∞, as MathML has them
+NEGATIVE = re.compile(r"(<mo>&#x[0-9A-F]+;</mo>|<mo>[,=]</mo>)<mo>(&#x02212;)</mo>")
+WORD = re.compile(r'<mi>\w{2,}</mi>|(?:<mi mathvariant="normal">\w</mi>){2,}')
+UPRIGHT = '<mi mathvariant="normal">{}</mi>'
+CODE = re.compile(r"`([^`<>]{1,80})`")
 LINKS = (
     (re.compile(r"headwork explain ([a-z0-9-]+)"), "/mistakes/{}"),
     (re.compile(r"headwork practice ([a-z0-9.-]+(?:@\d+)?)(?![\w@])"), "/exercise/{}"),
@@ -23,13 +31,15 @@ PLACES = (("headwork mistakes", "/mistakes", "the list of mistakes"), ("headwork
 
 
 def signs(text: str) -> Markup:
-    """A line of text with its indices and powers set.
+    """A line of text with its indices, roots, powers and code set.
 
-    text  as the course writes it: d_k, e^2
+    text  as the course writes it: d_k, √64, e^2, `dim`
     Raises nothing. Special cases: none.
     """
-    marked = INDEX.sub(r"<i>\1</i><sub>\2</sub>", str(escape(text)))
-    return Markup(POWER.sub(lambda match: f"e<sup>{match[1].strip('()')}</sup>", marked))
+    marked = CODE.sub(r"<code>\1</code>", str(escape(text)))
+    marked = POWER.sub(lambda match: f"e<sup>{match[1].strip('()')}</sup>", marked)
+    marked = ROOT.sub(lambda match: str(typed_maths(match[0])), marked)
+    return Markup(INDEX.sub(r"<i>\1</i><sub>\2</sub>", marked))
 
 
 def line(text: str) -> Markup:
@@ -76,7 +86,8 @@ class _Renderer(RendererHTML):
 
     def code_block(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         lines = tokens[idx].content.rstrip("\n").split("\n")
-        return f'<p class="formula lines">{"<br>".join(str(signs(each)) for each in lines)}</p>\n'
+        made = "".join(typed_maths(each, "block") for each in lines if each.strip())
+        return f'<div class="scroll formula">{made}</div>\n'
 
 
 @lru_cache(maxsize=1024)
@@ -92,4 +103,8 @@ def mathml(latex: str, display: str = "inline") -> Markup:
         made = convert(latex.replace(r"\tfrac", r"\frac"), display=display)
     except Exception:  # the catalogue is ours, and a test reads every formula; a page never fails for one
         return Markup(f"<code>{escape(latex)}</code>")
-    return Markup(re.sub(r'\s(?:style|xmlns)="[^"]*"', "", made))
+    made = re.sub(r'\s(?:style|xmlns)="[^"]*"', "", made)
+    made = WORD.sub(lambda match: UPRIGHT.format(re.sub("<[^>]*>", "", match[0])), made)
+    made = made.replace("<mo>&#x0221E;</mo>", UPRIGHT.format("∞"))
+    made = made.replace(">ln</mi><m", '>ln</mi><mspace width=".2em"/><m')
+    return Markup(NEGATIVE.sub(r'\1<mo form="prefix">\2</mo>', made))

@@ -5,13 +5,16 @@ Read from the acts each time, so that reloading, another tab and the terminal al
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from ...diagnosis.marking import StepMark
 from ...diagnosis.verdicts import BLANK, FOLLOWS, NOT_RIGHT, RIGHT, SHORT
 from ...errors import AnswerError
 from ...mechanism.fields import field_named
@@ -29,7 +32,7 @@ from ...workbook.questions import (
     Question,
     StepQuestion,
 )
-from ...workbook.rows import block_title, row_axis, row_places
+from ...workbook.rows import block_title, columns_of, row_axis, row_places
 from ...workbook.solutions import solution
 from ...workbook.standing import GUESSED, hints_open, is_done, point_text
 from ...workbook.tracks import Track, track_named
@@ -47,6 +50,7 @@ MARKS = {
 }
 TALLIES = {RIGHT: "right", FOLLOWS: "follow", SHORT: "right so far", NOT_RIGHT: "not right", BLANK: "blank"}
 COUNTED_ONE = {FOLLOWS: "follows"}
+NOT_RUN = "the file could not be run, and the terminal says why"
 # of results whose columns stand for something; others are called dimension
 COLUMNS = {"Tk": "key"}
 
@@ -112,6 +116,21 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Checked:
+    """What the terminal last found of a learner's code.
+
+    Fields
+    act   the id of what was kept; at: the time of this machine; text: what it says
+    mark  class, sign and word
+    """
+
+    act: str
+    at: str
+    text: str
+    mark: tuple[str, str, str]
+
+
+@dataclass(frozen=True)
 class QuestionView:
     """A question as a page shows it.
 
@@ -127,7 +146,7 @@ class QuestionView:
     solved    lines of the worked solution, None while it is closed
     error     why an answer could not be read
     points    to be compared, once something is written; ours: shown with them
-    track     of code
+    track     of code; checked: its newest result, None before there is one
     """
 
     question: Question
@@ -150,6 +169,7 @@ class QuestionView:
     points: tuple[Point, ...] = field(default=())
     ours: str = ""
     track: Track | None = None
+    checked: Checked | None = None
 
     @property
     def id(self) -> str:
@@ -191,12 +211,28 @@ def question_view(
     if isinstance(question, ExplainQuestion):
         return QuestionView(**common, **_explaining(question, own, typed))
     if isinstance(question, CodeQuestion):
-        return QuestionView(**common, track=track_named(question.track))
+        return QuestionView(**common, track=track_named(question.track), checked=newest_check(question, acts))
     answers = answers_to(question, acts)
     answer = answers[-1].text if answers and not error else ""
     judged = _judged(exercise, question, answer, acts) if answer else None
     marked = _marked(judged) if judged else {}
     return QuestionView(**common, **marked, **_form(exercise, question, answer, judged, typed))
+
+
+def newest_check(question: CodeQuestion, acts: Sequence[Act]) -> Checked | None:
+    """The newest result that `headwork watch`, or a practice, kept.
+
+    question  which; acts: of its exercise, the oldest first
+    Raises nothing. Special cases: none.
+    """
+    answers = answers_to(question, acts)
+    if not answers:
+        return None
+    last = answers[-1]
+    cases, *named = last.text.split("; ") if last.verdict == NOT_RIGHT else ("every case is right",)
+    found = [NOT_RUN if each == "not run" else f"headwork explain {each}" for each in named]
+    at = datetime.fromisoformat(last.at).astimezone().strftime("%H:%M")
+    return Checked(last.id, at, "; ".join((cases, *found)), MARKS.get(last.verdict, MARKS[NOT_RIGHT]))
 
 
 # --- marks -----------------------------------------------------------------------------------------
@@ -248,9 +284,9 @@ def _remarks(judged: Judged) -> Iterator[str]:
 
 def _tally(judged: Judged) -> Iterator[tuple[str, str, str]]:
     assert judged.step is not None
+    counts = Counter(judged.step.verdicts.ravel().tolist())
     for verdict, word in TALLIES.items():
-        count = judged.step.count(verdict)
-        if count:
+        if count := counts[verdict]:
             name, sign, _ = MARKS[verdict]
             yield name, sign, f"{count} {COUNTED_ONE.get(verdict, word) if count == 1 else word}"
 
@@ -305,8 +341,9 @@ def _step_blocks(
 ) -> Iterator[Block]:
     work, step = exercise.work, question.step
     places = row_places(work, step, question.rows)
-    texts = _texts(exercise, question, answer)
-    columns = size_of(exercise, question)[1]
+    marks = judged.step if judged else None
+    texts = [] if marks else _texts(exercise, question, answer)
+    columns = columns_of(work, step)
     names = _column_names(exercise, step, columns)
     what, axis = field_named(step).title, row_axis(work, step)
     rows: dict[str, list[tuple[str, tuple[Input, ...]]]] = {}
@@ -316,11 +353,8 @@ def _step_blocks(
         for column in range(columns):
             label = ", ".join(part for part in (what, block, name, names[column]) if part)
             key = cell_name(row, column)
-            value = typed.get(key, texts[row][column] if texts else "")
-            index = (
-                (*place, column) if judged and judged.step and judged.step.values.ndim > len(place) else place
-            )
-            mark, note = _cell_mark(judged, index)
+            text, mark, note = _cell_mark(marks, place, column) if marks else ("", None, "")
+            value = typed.get(key, texts[row][column] if texts else text)
             cells.append(Input(key, label, "" if value == "_" else value, mark, note, place[-1]))
         rows.setdefault(block, []).append((name, tuple(cells)))
     for block, lines in rows.items():
@@ -335,14 +369,13 @@ def _column_names(exercise: Exercise, step: str, count: int) -> tuple[str, ...]:
     return tuple(f"{word} {column + 1}" for column in range(count))
 
 
-def _cell_mark(judged: Judged | None, index: tuple[int, ...]) -> tuple[tuple[str, str, str] | None, str]:
-    if judged is None or judged.step is None:
-        return None, ""
-    step = judged.step
-    verdict = str(step.verdicts[index])
-    if verdict not in MARKS:
-        return None, ""
-    return MARKS[verdict], step.notes.get(int(np.ravel_multi_index(index, step.verdicts.shape)), "")
+def _cell_mark(
+    marks: StepMark, place: tuple[int, ...], column: int
+) -> tuple[str, tuple[str, str, str] | None, str]:
+    """What was typed in a cell, its mark, and a note about it."""
+    index = (*place, column) if marks.verdicts.ndim > len(place) else place
+    flat = int(np.ravel_multi_index(index, marks.verdicts.shape))
+    return marks.texts.get(flat, ""), MARKS.get(str(marks.verdicts[index])), marks.notes.get(flat, "")
 
 
 def _design_blocks(

@@ -8,9 +8,17 @@ import signal
 import socket
 import sys
 import threading
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...errors import OptionError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    import uvicorn
+    from starlette.types import ASGIApp
 
 LOOPBACK = "127.0.0.1"
 ENDS = "Ctrl-C ends it; your answers are kept."
@@ -21,23 +29,33 @@ WARNING = (
 GRACE = 1  # seconds for what is being answered when the server stops
 
 
-def run_open(*, host: str, port: int, browser: bool, progress: Path | None, json: bool = False) -> int:
+def run_open(
+    *, host: str, port: int, browser: bool, progress: Path | None, json: bool = False, workers: int = 1
+) -> int:
     """Serve the workbook until Ctrl-C; the exit status.
 
     host      an address of this machine; port: 0 takes a free one
     browser   open the page; where there is no browser, its address is printed and nothing more
     progress  the file that it is kept in; None is the user's own
     json      the address as data, and nothing more
-    Raises OptionError: no such address, or a port that is taken. Special cases: none.
+    workers   processes that answer: one is enough for one learner
+    Raises OptionError: no such address, a port that is taken, or a system whose processes cannot share one.
+    Special cases: none.
     """
-    with listening(host, port) as taken:
+    with listening(host, port, shared=workers > 1) as taken:
         address = address_of(host, taken.getsockname()[1])
         print(_json({"address": address}) if json else f"Headwork is at {address}\n{ENDS}", flush=True)
         if not is_loopback(host):
             print(f"Warning: {WARNING}", file=sys.stderr, flush=True)
+        run = partial(serve, taken, host, progress)
+        if workers > 1:
+            from .workers import start, wait
+
+            # before there are threads: they do not fork
+            run = partial(wait, start(workers, taken, partial(serve, host=host, progress=progress)))
         if browser:
             threading.Thread(target=_show, args=(address,), daemon=True).start()
-        serve(taken, host, progress)
+        run()
     if not json:
         print("\nStopped. Your answers are kept.")
     return 0
@@ -49,17 +67,21 @@ def _json(record: dict[str, str]) -> str:
     return json_text(record)
 
 
-def listening(host: str, port: int) -> socket.socket:
+def listening(host: str, port: int, shared: bool = False) -> socket.socket:
     """A socket that listens; whoever connects waits until the application is there.
 
-    host, port  as in `run_open`
-    Raises OptionError. Special cases: none.
+    host, port  as in `run_open`; shared: others may listen beside it, and share what comes
+    Raises OptionError. Special cases: sharing needs a system that can.
     """
+    if shared and not hasattr(socket, "SO_REUSEPORT"):
+        raise OptionError("--workers above 1 needs a system where processes share a port, such as Linux.")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         # named as TCP, so that asyncio turns Nagle's delay off: 40 ms on each answer
         made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         made.bind((host, port))
         made.listen(128)
     except (OSError, OverflowError) as error:
@@ -101,10 +123,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def serve(taken: socket.socket, host: str, progress: Path | None) -> None:
+def serve(taken: socket.socket, host: str, progress: Path | None, drawing: Executor | None = None) -> None:
     """Answer until somebody stops it.
 
     taken  a socket that listens; host: the address that it has; progress: as in `run_open`
+    drawing  as in `make_app`
     Raises nothing. Special cases: Ctrl-C and a termination signal both let what is being answered end.
     """
     import uvicorn
@@ -112,9 +135,29 @@ def serve(taken: socket.socket, host: str, progress: Path | None) -> None:
     from .app import make_app
     from .guarding import NAMES
 
-    app = make_app(progress, NAMES if is_loopback(host) else None)
-    config = uvicorn.Config(
+    server = uvicorn.Server(settings(make_app(progress, NAMES if is_loopback(host) else None, drawing)))
+    # uvicorn catches these two, and raises them again at its end: by then they have done their work
+    before = {each: signal.signal(each, _nothing) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        server.run(sockets=[taken])
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def settings(app: ASGIApp) -> uvicorn.Config:
+    """How uvicorn serves an application: quietly, and with a bound to all that a peer may hold.
+
+    app  the application
+    Raises nothing. Special cases: none.
+    """
+    import uvicorn
+
+    from .connections import Connection
+
+    return uvicorn.Config(
         app,
+        http=Connection,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -124,14 +167,6 @@ def serve(taken: socket.socket, host: str, progress: Path | None) -> None:
         h11_max_incomplete_event_size=64 * 2**10,
         ws="none",
     )
-    server = uvicorn.Server(config)
-    # uvicorn catches these two, and raises them again at its end: by then they have done their work
-    before = {each: signal.signal(each, _nothing) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        server.run(sockets=[taken])
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
 
 def _nothing(*_: object) -> None:

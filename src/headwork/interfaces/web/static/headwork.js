@@ -27,7 +27,7 @@ document.addEventListener("keydown", (event) => {
   if (target) { event.preventDefault(); target.focus(); target.select?.(); }
 });
 document.addEventListener("focusin", ({ target }) => {
-  if (target.matches("[data-grid] input")) target.select();
+  if (target.matches("[data-grid] input, .entry input")) target.select();
   const table = target.closest("table[role=grid]");
   if (table && target.matches("td")) { table.querySelectorAll('[tabindex="0"]').forEach((td) => (td.tabIndex = -1)); target.tabIndex = 0; }
 });
@@ -39,12 +39,16 @@ for (const [kind, on] of [["focusin", true], ["focusout", false]])
 
 /* ── a block that is pasted fills the cells from this one on; the server reads it, as it reads answers ── */
 const token = () => document.querySelector("input[name=token]")?.value ?? "";
+const isBlock = (text) => /[\s;,&|\[\\]/.test(text.trim()) && !/^[\d.]+,\d+$/.test(text.trim());
+const readBlock = async (text) => {
+  const answer = await fetch("/read", { method: "POST", body: new URLSearchParams({ token: token(), block: text }) }).catch(() => null);
+  return answer?.headers.get("content-type") === "application/json" ? answer.json() : { error: "This block could not be read. Reload the page, or paste fewer rows." };
+};
 document.addEventListener("paste", async (event) => {
   const input = event.target.closest?.("[data-grid] input"), text = event.clipboardData?.getData("text/plain") ?? "";
-  if (!input || !/[\s;,&|\[\\]/.test(text.trim()) || /^[\d.]+,\d+$/.test(text.trim())) return;
+  if (!input || !isBlock(text)) return;
   event.preventDefault();
-  const answer = await fetch("/read", { method: "POST", body: new URLSearchParams({ token: token(), block: text }) });
-  const read = await answer.json();
+  const read = await readBlock(text);
   const said = input.form.querySelector(".said");
   if (read.error) { say(said, read.error); return; }
   const lines = [...input.form.querySelectorAll("[data-grid] tbody tr")].map((tr) => [...tr.querySelectorAll("input")]);
@@ -107,6 +111,23 @@ const closing = async () => {   /* what is said at the end comes with the whole 
   const [old, now] = [document.querySelector("[data-closing]"), page.querySelector("[data-closing]")];
   if (old && now) old.replaceWith(now);
 };
+
+/* ── what the terminal finds of code shows without a reload, while the page is in view ── */
+const look = async (place) => {
+  const answer = await fetch(`${place.dataset.newest}?act=${encodeURIComponent(place.dataset.act)}`);
+  if (answer.status !== 200) return;
+  const made = document.createElement("template");
+  made.innerHTML = await answer.text();
+  const fresh = made.content.querySelector("[data-question]"), section = place.closest("[data-question]");
+  section.className = fresh.className;
+  section.querySelector("h2").replaceChildren(...fresh.querySelector("h2").childNodes);
+  const found = fresh.querySelector("[data-newest]");   /* the place stays: a reader says what changes in it */
+  place.dataset.act = found.dataset.act; place.replaceChildren(...found.childNodes);
+  if (answer.headers.get("Headwork-Done")) closing();
+};
+if (document.querySelector("[data-newest]")) setInterval(() => {
+  if (document.visibilityState === "visible") document.querySelectorAll("[data-newest]").forEach((place) => look(place).catch(() => {}));
+}, 2000);
 
 /* ── an explanation is kept while it is written ── */
 let waiting = 0;
