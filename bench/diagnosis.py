@@ -29,8 +29,9 @@ from startup import machine
 
 from headwork.arrays import DTYPES
 from headwork.diagnosis.consequences import consequences_of
-from headwork.diagnosis.diagnosing import Diagnosis, diagnose, worked
+from headwork.diagnosis.diagnosing import Diagnosis, diagnose
 from headwork.diagnosis.plan import RIGHT, Hypothesis, compatible
+from headwork.diagnosis.right import worked
 from headwork.diagnosis.search import applicable, known_consequences
 from headwork.diagnosis.tolerance import in_dtype
 from headwork.mechanism.fields import canonical, in_kind

@@ -8,9 +8,10 @@ from made import BY_ID
 from three_tokens import SCORES, softmax, three_tokens
 
 from headwork import Problem
-from headwork.diagnosis.consequences import consequences, consequences_of, right_fields, under_numbers
+from headwork.diagnosis.consequences import consequences, consequences_of, under_numbers
 from headwork.diagnosis.plan import compatible
 from headwork.diagnosis.reach import FINAL
+from headwork.diagnosis.right import right_fields
 from headwork.diagnosis.search import applicable
 from headwork.mistakes.catalogue import CATALOGUE
 from headwork.mistakes.wrong_run import run_wrong

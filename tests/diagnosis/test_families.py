@@ -9,8 +9,9 @@ from made import BY_ID
 from three_tokens import SCORES, VALUE, softmax, three_tokens
 
 from headwork.diagnosis.answers import read_answers
-from headwork.diagnosis.diagnosing import target_of, worked
+from headwork.diagnosis.diagnosing import target_of
 from headwork.diagnosis.families import Solution, solve
+from headwork.diagnosis.right import worked
 from headwork.diagnosis.tolerance import Precision, asked_precision
 
 SCALED = SCORES / 2

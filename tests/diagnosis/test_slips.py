@@ -164,3 +164,13 @@ def test_rows_that_changed_places_in_one_head_only():
     )
     both = diagnose(problem, right[:, [0, 2, 1]], "output", 3)
     assert both.sentence == "Rows 2 and 3 have changed places."
+
+
+def test_exponents_too_large_for_a_number_are_no_reading_and_no_warning(recwarn):
+    """Source: by hand; e^900 is beyond float64."""
+    problem = Problem(query=[[30.0], [1.0]], key=[[30.0], [1.0]], value=[[1.0], [2.0]], scale=1.0)
+    diagnose(problem, [[1.0, 5.0], [1.0, 0.0]], "exponentials", 3)
+    diagnose(
+        problem, {"scaled": [[-900.0, 30.0], [30.0, 1.0]], "exponentials": [[1.0, 0.5], [1.0, 0.0]]}, digits=3
+    )
+    assert not [each.message for each in recwarn]

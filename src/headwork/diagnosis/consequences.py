@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import Array
 from ..mechanism.fields import canonical_axes
 from ..mechanism.steps import STEPS
-from ..mechanism.tracing import run, seeds
+from ..mechanism.tracing import seeds
 from ..mistakes.mistake import Mistake
 from ..mistakes.wrong_run import first_replaced, run_wrong
 from ..problem import Problem
@@ -25,6 +25,7 @@ from .layout import Layout, Tasks, alone, layout, tasks
 from .plan import RIGHT, Hypothesis, Plan, Stage, plan, plan_for
 from .reach import FINAL
 from .remembering import remembered
+from .right import right_fields
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,6 @@ class Nodes(NamedTuple):
 
     stacks: tuple[Array, ...]
     layout: Layout
-
-
-@remembered(lambda fields: sum(array.nbytes for array in fields.values()))
-def right_fields(problem: Problem) -> Mapping[str, Array]:
-    """Every field of the right pipeline, in the problem's own arithmetic, kept."""
-    return run(problem, seeds(problem))
 
 
 def consequences(

@@ -15,12 +15,12 @@ from ..mechanism.fields import FIELDS, axes_of, canonical, field_named, in_kind
 from ..mechanism.resuming import resumed
 from ..mechanism.sampling import sample
 from ..mechanism.steps import STEPS
-from ..mechanism.tracing import Trace, check_memory, run, seeds
+from ..mechanism.tracing import Trace, run, seeds
 from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
 from .answers import Answer, check_step, floats, read_answers
 from .apart import Apart, tell_apart
-from .consequences import Consequences, right_fields
+from .consequences import Consequences
 from .following import OwnWork
 from .large import by_rows_if_many, explanations, is_large, is_wide, large_explanations
 from .looking import Looking
@@ -29,12 +29,13 @@ from .places import entry_words, seen_index
 from .plan import RIGHT, Hypothesis
 from .pooling import pooled
 from .remembering import remembered
+from .right import right_fields, worked
 from .rounding import half_unit
 from .search import Finding, known_consequences
 from .shifting import SUMS, unshifted, unshifted_rows
 from .slips import Slip, find_slips
 from .target import Target
-from .tolerance import Precision, array_dtype, array_precision, asked_precision, in_float64, precision_of
+from .tolerance import Precision, array_dtype, array_precision, asked_precision, precision_of
 from .verdicts import FLOAT_NOISE, SHORT, judge, short_note
 from .wording import describe, finding_sentence
 
@@ -317,14 +318,6 @@ def _doubt(diagnosis: Diagnosis) -> tuple[int, int, int]:
         min(sizes, default=len(diagnosis.after)),
         len(diagnosis.wrong),
     )
-
-
-@remembered(lambda work: sum(array.nbytes for array in work.fields.values()))
-def worked(problem: Problem) -> Trace:
-    """The problem in float64, kept: several answers to it are usual."""
-    exact = in_float64(problem)
-    check_memory(exact)
-    return Trace(exact, right_fields(exact))
 
 
 @remembered(lambda found: found.nbytes)

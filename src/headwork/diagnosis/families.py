@@ -12,9 +12,10 @@ from ..arrays import Array
 from ..mistakes.mistake import Mistake
 from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
-from .consequences import right_fields, under_numbers
+from .consequences import under_numbers
 from .reach import FINAL
 from .remembering import remembered
+from .right import right_fields
 from .target import Target
 
 ROOM = 1_000_000  # entries of the score matrices that are worked out together

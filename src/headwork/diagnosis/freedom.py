@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from .consequences import right_fields
 from .evidence import entry_bits, evidence, plain_bits
+from .right import right_fields
 from .target import Target
 
 SUMS = 2.0  # times the tolerances of its entries: how near to 1 is the sum of a row that was meant to be 1

@@ -16,13 +16,14 @@ from ..arrays import Array
 from ..errors import OptionError
 from ..mechanism.fields import canonical, in_kind
 from ..mechanism.masks import float_masks
-from ..mechanism.tracing import run, seeds, trace
+from ..mechanism.tracing import run, seeds
 from ..problem import Problem
 from .answers import Answer, read_answers
 from .following import OwnWork
+from .right import worked
 from .sentences import marking_sentence, step_sentence
 from .shifting import SUMS, unshifted, unshifted_rows
-from .tolerance import Precision, in_float64, precision_of
+from .tolerance import Precision, precision_of
 from .verdicts import (
     BLANK,
     FOLLOWS,
@@ -288,7 +289,7 @@ class _Marker:
 
     def __init__(self, problem: Problem, digits: int | None) -> None:
         self.asked = problem  # in the arithmetic that was meant
-        self.work = trace(in_float64(problem))
+        self.work = worked(problem)
         self.problem = self.work.problem
         self.digits = digits
         self.own = OwnWork(self.problem, self.work.fields)

@@ -22,13 +22,14 @@ from ..mistakes.dropout import dropout_explains
 from ..mistakes.mistake import Mistake
 from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem
-from .consequences import Consequences, asked_steps, consequences, right_fields
+from .consequences import Consequences, asked_steps, consequences
 from .evidence import NAMED, enough
 from .families import Solution, solve
 from .freedom import bits_of, most_telling
 from .plan import Hypothesis
 from .reach import reaches, steps_before
 from .remembering import remembered
+from .right import right_fields
 from .target import Target
 
 LOOSE = 4.0  # times the right result's tolerance: how far off a candidate may be, before its own is known

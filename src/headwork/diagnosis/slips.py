@@ -36,6 +36,7 @@ class Slip:
     says: str
 
 
+@np.errstate(all="ignore")  # exponentials of large numbers overflow, and then are no reading
 def find_slips(target: Target, fields: Mapping[str, Array], base: Array) -> tuple[Slip, ...]:
     """The slips that turn `base` into the answer; none unless they explain every entry that differs.
 
@@ -102,8 +103,7 @@ def _unnormalised(target: Target, fields: Mapping[str, Array], wrong: list[Index
     if target.step != "weights":
         return
     rows = sorted({index[:-1] for index in wrong})
-    with np.errstate(over="ignore"):
-        shifted, plain = fields["exponentials"], np.exp(fields["logits"])
+    shifted, plain = fields["exponentials"], np.exp(fields["logits"])
     for row in rows:
         if not any(
             np.all(np.abs(exps[row] - target.values[row]) <= target.tolerance[row] * np.maximum(exps[row], 1))

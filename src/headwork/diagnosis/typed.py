@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any
 
@@ -102,6 +103,7 @@ def _places(number: Number | None) -> float:
 # From text ------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=64)  # what is typed once is read by the marker, the diagnosis and the page
 def read_entries(text: str) -> Entries:
     """The table that a text says; a single number is 1×1.
 

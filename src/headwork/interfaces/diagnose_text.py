@@ -17,11 +17,11 @@ from ..diagnosis.diagnosing import (
     MOST_OF_LARGE,
     Diagnosis,
     diagnose,
-    worked,
 )
 from ..diagnosis.distinct import step_of
 from ..diagnosis.large import is_large
 from ..diagnosis.plan import Hypothesis
+from ..diagnosis.right import worked
 from ..diagnosis.search import Finding
 from ..diagnosis.sentences import all_entries, entries, place_words
 from ..diagnosis.wording import describe
