@@ -11,6 +11,7 @@ import argparse
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from startup import machine
 
 from headwork.interfaces.bench.machine import matrix_rate, read_rate
 from headwork.interfaces.bench.racing import OURS, Measured, peaks, race, workers
-from headwork.interfaces.bench.regimes import REGIMES
+from headwork.interfaces.bench.regimes import LONGEST, REGIMES
 from headwork.interfaces.bench.table import table, time_text
 from headwork.interfaces.bench.verb import installed
 from headwork.mechanism.engines import engine
@@ -48,6 +49,7 @@ def main() -> None:
             "matrix product, GFLOP/s": {dtype: matrix_rate(dtype) for dtype in ("float32", "float64")},
             "reading, GB/s": {threads: read_rate(threads) for threads in (1, 2)},
             "memory beyond the output, MiB": peaks(names, 2),
+            "memory beyond output and gradients, MiB": peaks(names, 2, replace(LONGEST, backward=True)),
             "rounds": ROUNDS,
             "regimes": [one.to_dict() | rates(one) for one in measured],
         }
@@ -96,9 +98,10 @@ def page_lines(measured: Sequence[Measured], report: dict[str, Any]) -> Iterator
     yield "\n| | ratio (goal) | headwork | fastest other | GFLOP/s | GB/s |"
     yield "|---|---|---|---|---|---|"
     yield from map(_page_row, measured)
-    memory = report["memory beyond the output, MiB"]
-    said = ", ".join(f"{name} {mib:.1f}" for name, mib in memory.items() if mib is not None)
-    yield f"\nMemory beyond the output at 16384 tokens, causal, in MiB: {said}."
+    for what in ("the output", "output and gradients"):
+        memory = report[f"memory beyond {what}, MiB"]
+        said = ", ".join(f"{name} {mib:.1f}" for name, mib in memory.items() if mib is not None)
+        yield f"\nMemory beyond {what} at 16384 tokens, causal, one head, in MiB: {said}."
 
 
 def _page_row(one: Measured) -> str:

@@ -11,10 +11,14 @@ from zoo import mutated
 from headwork import check
 from headwork.conformance.adapter import recognise
 from headwork.conformance.battery import Case, draw_battery
+from headwork.conformance.cases import Cases
 from headwork.conformance.checking import explained_by
 from headwork.conformance.comparing import Asked, ask
-from headwork.conformance.explaining import Cases, Found, Group, Rule, cut_in_parts, explain, plain_number
+from headwork.conformance.explaining import explain
+from headwork.conformance.explaining_numbers import plain_number
 from headwork.conformance.here import Here
+from headwork.conformance.left_open import cut_in_parts
+from headwork.conformance.rules import Found, Group, Rule
 from headwork.conformance.second_round import told_apart
 from headwork.conformance.stated import Stated
 from headwork.mistakes.lookup import mistake_named

@@ -10,8 +10,8 @@ import pytest
 from headwork import check, trace
 from headwork.conformance.arithmetic import recognised
 from headwork.conformance.battery import Case
+from headwork.conformance.cases import Cases
 from headwork.conformance.comparing import Asked
-from headwork.conformance.explaining import Cases
 from headwork.conformance.report import Check
 from headwork.problem import Problem
 

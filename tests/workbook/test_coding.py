@@ -137,6 +137,12 @@ def test_the_mistake_is_named_from_all_cases_together(tmp_path, body, ids, sourc
     assert (check.named[0].ids if check.named else None) == ids
 
 
+def test_rounding_on_the_way_is_named_where_the_exercise_starts_behind_the_scale(tmp_path):
+    text = SOFTMAX.replace("):\n", "):\n    x = np.round(x)\n")
+    (named,) = checked(tmp_path, "softmax", text).named
+    assert named.ids == ("scores-rounded-early",)
+
+
 def test_a_mistake_in_one_branch_is_named_on_the_cases_that_take_it(tmp_path):
     body = "d = query.shape[-1]; return softmax(query @ key.T / (d**0.5 if d != 6 else d)) @ value"
     found = attention(tmp_path, body).named[0]

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from headwork.conformance.calls import Outcome
-from headwork.conformance.explaining import Rule, prediction
+from headwork.conformance.predicting import prediction
+from headwork.conformance.rules import Rule
 from headwork.diagnosis.search import applicable
 from headwork.errors import FileError, UnknownNameError
 from headwork.workbook.cases import ARGUMENTS, numbers_of

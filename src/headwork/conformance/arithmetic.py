@@ -20,9 +20,10 @@ from ..diagnosis.search import families, narrow_ones
 from ..mistakes.mistake import Mistake, altered
 from ..mistakes.wrong_run import run_wrong
 from ..problem import Problem, ignored_after
+from .cases import Cases
 from .comparing import Asked, reference
-from .explaining import Cases, Rule
 from .report import Arithmetic
+from .rules import Rule
 
 BITS = {"float32": 23, "tf32": 10, "bfloat16": 7, "float16": 10, "int8": 7, "fp8": 3}  # the longer name first
 Held = Callable[[float, Callable[[float], Any]], float]
@@ -57,7 +58,7 @@ def recognised(cases: Cases, known: Arithmetic | None = None) -> Arithmetic | No
     written = _written(cases)
     if written is not None:
         return written
-    first = next(iter(cases.telling), None)
+    first = cases.most_telling
     if first is None or not all(np.isfinite(each.error or 0.0) for each in cases.failing):
         return None
     ways = [m for m in narrow_ones(first.problem, first.case.step) if m.parameter is None]
@@ -120,14 +121,13 @@ def _is_of_its_own(asked: Asked) -> bool:
 
 def _held_scale(cases: Cases) -> Arithmetic | None:
     """The right numbers for a scale that a dtype with fewer bits holds, where scores are scaled at all."""
-    asked = (*cases.failing, *cases.passing)
-    if any(_is_scaled_already(each.exact) for each in asked):
+    if any(_is_scaled_already(each.exact) for each in cases.every):
         return None
     ways = ((name, what, held) for name in HELD for what, held in SCALES.items())
     for name, what, held in ways:
-        if all(_has_scale(each, name, held) for each in asked):
+        if all(_has_scale(each, name, held) for each in cases.every):
             return _of_scale(name, f"{what} rounded to {name}")
-    if all(map(_is_scale_near, asked)):
+    if all(map(_is_scale_near, cases.every)):
         return _of_scale("float32", "a scale that is worked out in float32")
     return None
 
@@ -204,7 +204,7 @@ def _in_digits(cases: Cases, first: Asked) -> Arithmetic | None:
 def _written(cases: Cases) -> Arithmetic | None:
     """The right numbers, written in a dtype with fewer bits."""
     for name in HELD:
-        if all(_is_written_in(asked, name) for asked in (*cases.failing, *cases.passing)):
+        if all(_is_written_in(asked, name) for asked in cases.every):
             said = (
                 f"these are the right numbers, rounded to {name} ({BITS[name]} bits of mantissa) at the end."
             )

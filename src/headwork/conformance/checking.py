@@ -14,8 +14,8 @@ from .adapter import recognise
 from .backward import Backward, ask_backward, explained
 from .battery import Case, draw_battery
 from .calls import Call, Outcome, Signature, Subject
+from .cases import Cases
 from .comparing import Asked, ask
-from .explaining import Cases, Found
 from .features import FEATURES, Feature
 from .interface import Interface
 from .judging import Known, explanations, judge
@@ -26,6 +26,7 @@ from .proof import Lost, lost
 from .report import FINE, Broken, Check, FeatureReport, worst_of
 from .restricting import broke_down, refusals, taken_sizes
 from .robustness import layout_cases, weaknesses
+from .rules import Found
 from .second_round import MOST_ASKED, told_apart
 from .sentences import check_sentence, feature_sentence, other_conventions
 from .shrinking import failing_of, smallest

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -45,6 +45,8 @@ MEANT = {  # what is stated -> the record of the catalogue that makes it so
     ("empty_rows", "unmasked"): "fully-masked-row-unmasked",
     ("logsumexp", "base 2"): "logsumexp-base-2",
 }
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +147,13 @@ class Asked:
         """How far plain NumPy in the case's dtype is off, at most; 0 in float64, where it is the
         reference."""
         return plain_error(self.exact, self.case.dtype).get(FINAL.get(self.case.step, self.case.step), 0.0)
+
+    def recall(self, key: object, work_out: Callable[[], Result]) -> Result:
+        """What was kept under that key; worked out now where nothing was."""
+        if key not in self.kept:
+            self.kept[key] = work_out()
+        found: Result = self.kept[key]
+        return found
 
 
 def ask(subject: Subject, interface: Interface, case: Case, layout: str = "contiguous") -> Asked:

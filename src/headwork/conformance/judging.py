@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -10,21 +9,16 @@ from itertools import chain
 from ..diagnosis.plan import Hypothesis, compatible
 from ..diagnosis.wording import describe
 from .arithmetic import in_its_own, is_a_little, overflowing, recognised
+from .cases import Cases
 from .comparing import Asked
-from .explaining import (
-    Cases,
-    Found,
-    Group,
-    Rule,
-    explain,
-    explain_finite,
-    explain_in_parts,
-    explain_most,
-    explain_overflow,
-    explain_with_two,
-)
+from .explaining import explain
+from .explaining_overflow import explain_finite, explain_overflow
+from .explaining_parts import explain_in_parts
+from .explaining_some import explain_most
+from .explaining_two import explain_with_two
 from .features import Feature
 from .report import Arithmetic, CaseReport, Explanation, FeatureReport, worst_of
+from .rules import Found, Group, Rule
 from .stated import Stated
 
 # conventions of the catalogue: the option with which somebody says which of them is meant
@@ -251,7 +245,7 @@ def _found(
 def _arithmetic(cases: Cases, known: Known) -> tuple[Arithmetic | None, list[Asked]]:
     """The arithmetic in fewer bits that explains what is finite, and all that it explains: what overflows in
     it, too."""
-    finite = [each for each in cases.failing if math.isfinite(each.error or 0.0)]
+    finite = cases.finite
     own, mine = in_its_own(finite)
     others = [each for each in finite if each not in mine]
     found = recognised(Cases(others, cases.passing), known.arithmetic) if others else None

@@ -7,21 +7,22 @@ wherever they come from: those for strided arrays are cases of the battery like 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
-from ..arrays import Array
 from .battery import Case
 from .calls import Subject
+from .cases import Cases, Judged
 from .comparing import Asked, ask, sees_something
-from .explaining import Cases, Found, explain
+from .explaining import explain
 from .interface import Interface
 from .judging import Known, explanations
 from .laws import changed
 from .report import Explanation, Weakness
+from .rules import Found
 
 WEAKNESSES = (
     "padding-leaks",
@@ -131,7 +132,7 @@ def _explained(weak: Sequence[Asked], asked: Sequence[Asked], known: Known) -> t
     return explanations([Found(groups, tuple(weak))], (), known.stated, "right") if groups else ()
 
 
-def _loose_where(weak: Sequence[Asked]) -> Callable[[Asked], Array]:
+def _loose_where(weak: Sequence[Asked]) -> Judged:
     return lambda asked: np.ones_like(asked.loose) if asked in weak else ~asked.loose
 
 

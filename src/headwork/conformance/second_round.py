@@ -11,10 +11,11 @@ from ..diagnosis.separating import separating_problem
 from ..problem import Problem
 from .asking import CannotAskError
 from .calls import Subject
+from .cases import Cases
 from .comparing import Asked, ask
-from .explaining import Cases, Group
 from .interface import Interface
 from .lawful import sizes_of
+from .rules import Group
 
 MOST_ASKED = 3  # inputs that are drawn for one function
 MOST_PAIRS = 6  # of rules, for which such an input is looked for

@@ -16,12 +16,13 @@ from ..mechanism.fields import in_kind
 from ..problem import Problem
 from .backward import folded
 from .calls import Subject
+from .cases import Cases
 from .comparing import Asked, ask
-from .explaining import Cases, Group
 from .interface import Interface
 from .lawful import sizes_of
 from .layouts import laid_out
 from .report import Failing
+from .rules import Group
 
 MOST_CALLS = 60
 MOST_SECONDS = 3.0

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -155,15 +156,32 @@ def _share(items: list[Any], multiplications: float, threads: int | None, work: 
         for item in items:
             work(*item)
         return
+    waiting = deque(items)
+
+    def take_part() -> None:
+        try:
+            while (item := _taken(waiting)) is not None:
+                work(*item)
+        finally:
+            waiting.clear()  # after an error nothing begins any more
+
     # A product that used threads of its own would wait for those that the others use. The limit holds for the
     # whole process, so one call sets it at a time; a second one would have to share the cores anyway.
     with _in_use, _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(max(threads, 1)) as pool:
         try:
-            for _ in pool.map(lambda item: work(*item), items):
-                pass
-        except BaseException:  # Ctrl-C among them: what has not begun never will
-            pool.shutdown(cancel_futures=True)
-            raise
+            # One future for each thread, not for each item: Ctrl-C while one is handed over may leave a lock.
+            for part in [pool.submit(take_part) for _ in range(threads)]:
+                part.result()
+        finally:
+            waiting.clear()
+
+
+def _taken(waiting: deque[Any]) -> Any:
+    """The next one, for the thread that asks alone; None where there is none."""
+    try:
+        return waiting.popleft()
+    except IndexError:
+        return None
 
 
 @cache

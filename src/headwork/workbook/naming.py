@@ -10,9 +10,13 @@ import numpy as np
 
 from ..arrays import Array
 from ..conformance.arithmetic import recognised
+from ..conformance.cases import Cases
 from ..conformance.comparing import Asked
-from ..conformance.explaining import Cases, Found, Group, Rule, explain, explain_most, grouped
+from ..conformance.explaining import explain
+from ..conformance.explaining_some import explain_most
 from ..conformance.gradients import tolerances
+from ..conformance.grouping import grouped
+from ..conformance.rules import Found, Group, Rule
 from ..conformance.wrong_gradients import WrongGradient, explain_gradients
 from ..diagnosis.plan import Hypothesis
 from ..diagnosis.search import applicable, with_dropout
@@ -113,8 +117,6 @@ def _each_alone(cases: Cases) -> tuple[Group, ...]:
 
 def _rounded(cases: Cases) -> tuple[Named, ...]:
     """Rounding to so many decimals on the way, or arithmetic of fewer bits that gives these very numbers."""
-    if cases.failing[0].problem.given is not None:  # it tries other scales, and there is none
-        return ()
     found = recognised(cases)
     records = [mistake for mistake in CATALOGUE if found is not None and mistake.id == found.id]
     exact = [mistake for mistake in records if mistake.parameter or cases.hold(Rule((mistake,)))]

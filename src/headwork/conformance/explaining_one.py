@@ -1,0 +1,83 @@
+"""One mistake more: the rules that come near to the answer of one case, and hold on all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..diagnosis.consequences import Consequences, consequences_of
+from ..diagnosis.plan import RIGHT, Hypothesis, compatible
+from ..diagnosis.search import SINGLES, applicable, known_consequences
+from ..diagnosis.target import Target
+from ..mistakes.mistake import Mistake
+from .cases import SMALL, Cases
+from .comparing import Asked
+from .grouping import grouped
+from .predicting import joined, made_here
+from .rules import NO_MISTAKE, Group, Rule
+
+LOOSE = 64.0  # times the right numbers' tolerance, for a first look: a rule's own numbers may be far larger
+MOST_CANDIDATES = 48  # the nearest ones are looked at on every case
+
+
+def singles(cases: Cases, base: Rule = NO_MISTAKE) -> tuple[Group, ...]:
+    """One mistake beside the base."""
+    first = first_unexplained(cases, base)
+    if first is None:
+        return ()
+    held = [rule for rule in near_rules(cases, first, base) if cases.hold(rule)]
+    return grouped(cases, held, len(mistakes_beside(first, base)))
+
+
+def first_unexplained(cases: Cases, base: Rule) -> Asked | None:
+    """The failing case that says most among those that the base does not explain."""
+    if not base.hypothesis:
+        return cases.most_telling
+    return next((asked for asked in cases.telling if not cases.holds(base, asked)), None)
+
+
+def mistakes_beside(asked: Asked, base: Rule) -> tuple[Mistake, ...]:
+    """The mistakes that can be made on this case along with the base."""
+    there = applicable(asked.exact, asked.case.step)
+    return tuple(m for m in there if compatible((*base.hypothesis, m)))
+
+
+def near_rules(cases: Cases, asked: Asked, base: Rule) -> list[Rule]:
+    """The rules with one more mistake that come near to the answer on this case, the nearest first; kept."""
+    key = "near", cases.judged, base.key
+    return asked.recall(key, lambda: list(_nearest_rules(cases, asked, base)))
+
+
+def _nearest_rules(cases: Cases, asked: Asked, base: Rule) -> Iterator[Rule]:
+    others = mistakes_beside(asked, base)
+    try:
+        worked = _worked(asked, base, others)
+    except (ValueError, IndexError):  # shapes that do not go together: one by one, then
+        worked = None
+    if worked is not None:
+        yield from (base + hypothesis[-1] for hypothesis in nearest(cases.target(asked), worked))
+    elif math.prod(asked.exact.matrix_shape) <= SMALL:
+        yield from (rule for rule in map(base.__add__, others) if cases.holds(rule, asked))
+
+
+def _worked(asked: Asked, base: Rule, others: Sequence[Mistake]) -> Consequences | None:
+    """What each of the others gives beside what can be made of the base; None where not worked out
+    together."""
+    if base.theta is not None:
+        return None
+    if not base.hypothesis and not asked.meant:
+        return known_consequences(asked.exact, asked.case.step, SINGLES)
+    here = made_here(asked, base.hypothesis)
+    sets = tuple(joined(asked.meant, (*here, mistake)) for mistake in others)
+    return consequences_of(asked.exact, asked.case.step, (RIGHT, *sets))
+
+
+def nearest(target: Target, worked: Consequences, least: int = 1) -> list[Hypothesis]:
+    """The hypotheses of at least so many mistakes that come near, the nearest first."""
+    values = worked.values
+    near = target.matches(values, LOOSE * target.tolerance)[worked.node] & (worked.size >= least)
+    close = np.flatnonzero(near)
+    order = np.argsort(target.misfit(values[worked.node[close]]), kind="stable")
+    return [worked.hypotheses[index] for index in close[order[:MOST_CANDIDATES]]]
