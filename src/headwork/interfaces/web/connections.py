@@ -23,7 +23,7 @@ class Connection(H11Protocol):
         self._limit: asyncio.TimerHandle | None = None
         self._limited: RequestResponseCycle | None = None  # the request whose answer the limit is for
 
-    # uvicorn's own signature is narrower than asyncio's, too: it always gets a transport that writes
+    # the type is uvicorn's, which departs from asyncio's BaseTransport here as well
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Somebody has connected, and has to say what they want."""
         super().connection_made(transport)
