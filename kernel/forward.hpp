@@ -264,15 +264,13 @@ struct Place {
     Index b, h, block;
 };
 
-// Where every query sees as much, the blocks of a head follow each other and find its keys in the cache. Under a
-// causal mask later blocks are longer, and the longest go first, so that no thread is left with one at the end.
+// The blocks of a head follow each other and find its keys in the cache. Under a causal mask later blocks are longer:
+// the longest of a head goes first, so that no thread is left with one at the end.
 template <class T>
 Place place_of(const Task<T>& task, Index item) {
-    const Index heads = task.B * task.H, blocks = blocks_of_queries(task);
+    const Index blocks = blocks_of_queries(task), head = item / blocks, at = item % blocks;
     const bool is_causal = task.right != kUnbounded && task.left == kUnbounded;
-    const Index head = is_causal ? item % heads : item / blocks;
-    const Index block = is_causal ? blocks - 1 - item / heads : item % blocks;
-    return {head / task.H, head % task.H, block};
+    return {head / task.H, head % task.H, is_causal ? blocks - 1 - at : at};
 }
 
 template <class T>

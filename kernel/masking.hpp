@@ -99,12 +99,22 @@ HEADWORK_INLINE Vector<T> mask_row(const T* from) {
     return load(from);
 }
 
+// Each lane gets the word that its byte is in, and looks at that byte: GCC makes a conversion one byte at a time.
 template <class T>
 HEADWORK_INLINE Vector<T> mask_row(const std::uint8_t* from) {
-    typedef std::uint8_t Bytes __attribute__((vector_size(kLanes<T>)));
-    Bytes bytes;
-    std::memcpy(&bytes, from, sizeof bytes);
-    return __builtin_convertvector(bytes, Bits<T>) != 0 ? Vector<T>{} : all<T>(-kInfinity<T>);
+    using Integer = typename Types<T>::Integer;
+    constexpr int kBytes = kLanes<T> < 4 ? kLanes<T> : 4;  // of a word
+    Bits<T> words{}, place{}, byte{};
+    HEADWORK_UNROLL
+    for (int i = 0; i < kLanes<T>; i++) place[i] = i / kBytes, byte[i] = Integer(0xFFu << 8 * (i % kBytes));
+    HEADWORK_UNROLL
+    for (int i = 0; i < kLanes<T> / kBytes; i++) {
+        std::uint32_t word = 0;
+        std::memcpy(&word, from + i * kBytes, kBytes);
+        const Bits<T> here = Bits<T>{} + Integer(word);
+        words = i > 0 ? (place >= Integer(i) ? here : words) : here;
+    }
+    return (words & byte) != 0 ? Vector<T>{} : all<T>(-kInfinity<T>);
 }
 
 template <class T>
@@ -118,10 +128,11 @@ HEADWORK_INLINE T mask_entry(const std::uint8_t* from) {
 }
 
 // A mask (float or bool) of keys first_key … + keys − 1. It lies with queries in rows, the addend with
-// queries in columns: squares are turned over in registers where its keys are neighbours.
+// queries in columns: squares are turned over in registers where its keys are neighbours. The first addend is written
+// over whatever the memory held.
 template <class T, class M>
 static void add_mask(T* addend, Index first_key, Index keys, const Rows<T>& rows, const M* mask,
-                     const MaskStrides& strides) {
+                     const MaskStrides& strides, bool is_first) {
     constexpr int kCount = kLanes<T>;
     const M* from = mask + rows.b * strides.batch + rows.h * strides.head + rows.first * strides.query +
                     first_key * strides.key;
@@ -136,14 +147,14 @@ static void add_mask(T* addend, Index first_key, Index keys, const Rows<T>& rows
                 HEADWORK_UNROLL
                 for (int i = 0; i < kCount; i++) {
                     T* at = to + i * kQueries<T>;
-                    store(at, masked<T>(load(at), square[i]));
+                    store(at, is_first ? square[i] : masked<T>(load(at), square[i]));
                 }
             } else {
                 for (Index i = q; i < q + kCount && i < rows.count; i++)
                     for (Index j = k; j < k + kCount && j < keys; j++) {
                         T& sum = addend[j * kQueries<T> + i];
                         const T added = mask_entry<T>(from + i * strides.query + j * strides.key);
-                        sum = added == -kInfinity<T> ? added : sum + added;
+                        sum = is_first || added == -kInfinity<T> ? added : sum + added;
                     }
             }
         }
@@ -175,12 +186,17 @@ static Cover cover(const Task<T>& task, Index first_key, Index keys, const Rows<
 template <class T>
 static void make_addend(const Task<T>& task, const Rows<T>& rows, Index first, Index keys, bool all_seen,
                         Cover covered, T* addend) {
+    bool is_first = !task.alibi && rows.count == kQueries<T>;  // a mask has nothing to write for lanes beyond
     if (task.alibi)
         add_distance(addend, first, keys, rows, task.alibi[rows.h] * unit(task));
-    else
+    else if (!is_first || !(task.float_mask || covered == Cover::some))
         std::memset(addend, 0, sizeof(T) * keys * kQueries<T>);
-    if (task.float_mask) add_mask(addend, first, keys, rows, task.float_mask, task.float_strides);
-    if (covered == Cover::some) add_mask(addend, first, keys, rows, task.bool_mask, task.bool_strides);
+    if (task.float_mask) {
+        add_mask(addend, first, keys, rows, task.float_mask, task.float_strides, is_first);
+        is_first = false;
+    }
+    if (covered == Cover::some)
+        add_mask(addend, first, keys, rows, task.bool_mask, task.bool_strides, is_first);
     if (!all_seen) hide_unseen(addend, first, keys, rows);
 }
 
@@ -188,14 +204,17 @@ static void make_addend(const Task<T>& task, const Rows<T>& rows, Index first, I
 // needs care where some of its keys are hidden.
 template <class T>
 static bool has_nonfinite(const T* value, Index stride, Index keys, Index Dv) {
-    Vector<T> sums{};  // of zeros, unless 0 · inf or 0 · NaN is among them
+    constexpr int kSums = 4;  // one alone would wait for itself
+    Vector<T> sums[kSums]{};  // of zeros, unless 0 · inf or 0 · NaN is among them
     T rest = 0;
     for (Index k = 0; k < keys; k++, value += stride) {
         Index c = 0;
-        for (; c + kLanes<T> <= Dv; c += kLanes<T>) sums += load(value + c) * T(0);
+        for (; c + kSums * kLanes<T> <= Dv; c += kSums * kLanes<T>)
+            HEADWORK_UNROLL
+            for (int i = 0; i < kSums; i++) sums[i] += load(value + c + i * kLanes<T>) * T(0);
         for (; c < Dv; c++) rest += value[c] * T(0);
     }
-    return total<T>(sums) + rest != 0;
+    return total<T>((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest != 0;
 }
 
 // blend_block for such a block: a weight of 0 adds nothing, whatever the value is.
