@@ -2,7 +2,8 @@
 
 One process for each, in turns, every output checked against float64; a matrix product and the rate of reading
 memory are measured in the same run. --record writes bench/results/attention.json, the table of
-docs/attention.md and the picture beside it. It takes about half an hour, and needs the machine for itself.
+docs/attention.md and the picture beside it. It takes about a quarter of an hour, and needs the machine for
+itself.
 """
 
 from __future__ import annotations
@@ -92,7 +93,8 @@ def write_table(measured: Sequence[Measured], report: dict[str, Any]) -> None:
 def page_lines(measured: Sequence[Measured], report: dict[str, Any]) -> Iterator[str]:
     """The table in Markdown, ratios first."""
     products, reading = report["matrix product, GFLOP/s"], report["reading, GB/s"]
-    yield f"{report['machine']}, engine {report['engine']}. Medians of {ROUNDS} turns. In the same run,"
+    yield f"{report['machine']}, engine {report['engine']}. Medians of {ROUNDS} turns; who took over three"
+    yield "times as long as the fastest after two of them was not asked again. In the same run,"
     yield f"a 2048 × 2048 matrix product in float32 ran at {products['float32']:.0f} GFLOP/s on two threads;"
     yield f"memory was read at {reading[2]:.1f} GB/s on two threads, {reading[1]:.1f} on one."
     yield "\n| | ratio (goal) | headwork | fastest other | GFLOP/s | GB/s |"

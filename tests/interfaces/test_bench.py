@@ -54,6 +54,29 @@ def test_a_race_times_each_and_says_who_cannot():
     assert (measured.best, measured.ratio) == ("", None)
 
 
+class Steady:
+    """A worker whose turns always take as long."""
+
+    def __init__(self, name: str, seconds: float) -> None:
+        self.name, self.seconds, self.asked = name, seconds, 0
+
+    def ask(self, order: dict) -> dict:
+        self.asked += "time" in order
+        return {"can": True, "error": 0.0, "seconds": self.seconds}
+
+
+def test_who_is_far_behind_is_not_asked_again_and_we_always_are():
+    ours, torch, jax, numpy = entered = [
+        Steady("headwork", 40.0),
+        Steady("torch", 10.0),
+        Steady("jax", 29.0),
+        Steady("numpy", 31.0),
+    ]
+    measured = race(REGIMES[0], entered, rounds=5)
+    assert [each.asked for each in (ours, torch, jax, numpy)] == [5, 5, 5, 2]
+    assert measured.seconds == {"headwork": 40.0, "torch": 10.0, "jax": 29.0, "numpy": 31.0}
+
+
 def test_the_ratio_is_to_the_fastest_of_the_others():
     measured = Measured(REGIMES[0], {"headwork": 0.002, "torch": 0.003, "numpy": 0.01}, {"headwork": 1e-7})
     assert measured.best == "torch"

@@ -17,6 +17,8 @@ from .regimes import LONGEST, Regime
 
 REST = 0.05  # seconds between two turns, in which the threads of the last go to sleep: OpenBLAS' take 30 ms
 LEAST = 0.1  # seconds that a turn lasts at least
+TRIED = 2  # rounds that everybody runs in
+FAR = 3.0  # times the fastest: who takes that long is not asked again, or most of a race would be spent on it
 OURS = "headwork"
 
 
@@ -111,6 +113,7 @@ def race(
     """The median time of each implementation over so many rounds of turns.
 
     each  called after every round, for progress
+    Special cases: one that is far behind after the first rounds has the median of those.
     """
     prepared = {worker: worker.ask({"prepare": regime.to_dict()}) for worker in started}
     running = [worker for worker, answer in prepared.items() if answer["can"]]
@@ -120,6 +123,8 @@ def race(
         for worker in [*running[first:], *running[:first]]:
             time.sleep(REST)
             turns[worker.name].append(worker.ask({"time": LEAST})["seconds"])
+        if at + 1 >= TRIED:
+            running = [worker for worker in running if _keeps_up(worker.name, turns)]
         each()
     return Measured(
         regime,
@@ -127,6 +132,11 @@ def race(
         {worker.name: answer["error"] for worker, answer in prepared.items() if answer["can"]},
         {worker.name: answer["why"] for worker, answer in prepared.items() if not answer["can"]},
     )
+
+
+def _keeps_up(name: str, turns: dict[str, list[float]]) -> bool:
+    """Whether an implementation is ours, or not far behind the fastest."""
+    return name == OURS or min(turns[name]) <= FAR * min(map(min, turns.values()))
 
 
 def peaks(names: Sequence[str], threads: int, regime: Regime = LONGEST) -> dict[str, float | None]:
