@@ -1,14 +1,14 @@
-"""Write what the long runs of the diagnosis gave: `python scripts/measured_pages.py`.
+"""Write what the long runs gave: `python scripts/measured_pages.py`.
 
-From bench/results/diagnosis-*.json: docs/diagnosis-by-mistake.md, and the table in docs/diagnosis.md. A test
-fails while they are not what this gives.
+From bench/results/diagnosis-*.json: docs/diagnosis-by-mistake.md, and the table in docs/diagnosis.md; from
+check.json there: the table in docs/checking.md. A test fails while they are not what this gives.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from headwork.mistakes.mistake import Mistake
 
 ROOT = Path(__file__).resolve().parent.parent
 DIAGNOSIS = ROOT / "docs" / "diagnosis.md"
+CHECKING = ROOT / "docs" / "checking.md"
 BY_MISTAKE = ROOT / "docs" / "diagnosis-by-mistake.md"
 RESULTS = ROOT / "bench" / "results"
 TABLE = re.compile(r"(?<=<!-- measured: scripts/measured_pages.py -->\n).*?(?=<!-- end -->)", re.DOTALL)
@@ -40,7 +41,12 @@ the mistake leaves is NaN.
 
 def main() -> None:
     """Write the pages."""
-    for path, text in ((BY_MISTAKE, by_mistake(record("singles"))), (DIAGNOSIS, with_table(DIAGNOSIS))):
+    made = (
+        (BY_MISTAKE, by_mistake(record("singles"))),
+        (DIAGNOSIS, with_table(DIAGNOSIS, measured())),
+        (CHECKING, with_table(CHECKING, checked())),
+    )
+    for path, text in made:
         path.write_text(text, encoding="utf-8", newline="\n")
         print(f"{path.name}: written")
 
@@ -52,14 +58,14 @@ def record(run: str) -> dict[str, Any] | None:
     return report
 
 
-# --- the table in docs/diagnosis.md ---------------------------------------------------------------
-
-
-def with_table(path: Path) -> str:
+def with_table(path: Path, lines: Iterable[str]) -> str:
     """The page with the table as it was recorded."""
-    text, count = TABLE.subn(lambda _: "\n".join([*measured(), ""]), path.read_text(encoding="utf-8"))
+    text, count = TABLE.subn(lambda _: "\n".join([*lines, ""]), path.read_text(encoding="utf-8"))
     assert count == 1, f"{path.name} has no place for the table"
     return text
+
+
+# --- the table in docs/diagnosis.md ---------------------------------------------------------------
 
 
 def measured() -> Iterator[str]:
@@ -139,6 +145,42 @@ def _below(share: list[float]) -> str:
 def percent(part: int, whole: int) -> str:
     """100 % for all of it, and for nothing less."""
     return "100 %" if part == whole else f"{min(100 * part / whole, 99.9):.1f} %"
+
+
+# --- the table in docs/checking.md ----------------------------------------------------------------
+
+CHECKED = {  # run of bench/check.py and part of it -> what was checked
+    ("mutants", "numpy"): "wrong programs written by hand, NumPy",
+    ("mutants", "torch"): "the same in PyTorch",
+    ("singles-float64", ""): "mistakes of the catalogue, one at a time",
+    ("singles-float32", ""): "",
+    ("singles-float16", ""): "",
+    ("pairs", ""): "two mistakes at once",
+}
+
+
+def checked() -> Iterator[str]:
+    """What a check found in wrong functions, then what it left unnamed, and what it says of right ones."""
+    runs = json.loads((RESULTS / "check.json").read_text(encoding="utf-8"))
+    parts = [(key, what, _part(runs, *key)) for key, what in CHECKED.items() if key[0] in runs]
+    yield "| `python bench/check.py …` | | checked | survivors | every mistake named |"
+    yield "|---|---|--:|--:|--:|"
+    for (run, _), what, counts in parts:
+        named = f"{counts['named']} ({percent(counts['named'], counts['checked'])})"
+        yield f"| `{run}` | {what} | {counts['checked']} | {len(counts['survivors'])} | {named} |"
+    unnamed = [f"{run}: {each}" for (run, _), _, counts in parts for each in counts["not named"]]
+    yield "\nNot named, and what was said instead:\n"
+    yield from (f"- {each}" for each in unnamed)
+    right, sizes, speed = (runs[name].get("counts", runs[name]) for name in ("right", "sizes", "speed"))
+    yield f"\nRight functions (`right`): {right['checked']} checked, {len(right['accused']) or 'none'} accused."
+    yield f"torch's own function at {sizes['asked']:,} random sizes (`sizes`), in four dtypes: of its answers"
+    yield f"{len(sizes['refused']) or 'none'} is refused. One check (`speed`), in seconds:"
+    yield "; ".join(f"{what} {speed[what]:g}" for what in speed if what != "machine") + "."
+
+
+def _part(runs: dict[str, Any], run: str, part: str) -> dict[str, Any]:
+    counts: dict[str, Any] = runs[run]["counts"]
+    return {"survivors": [], "not named": []} | (counts[part] if part else counts)
 
 
 # --- docs/diagnosis-by-mistake.md -----------------------------------------------------------------

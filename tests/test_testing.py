@@ -92,6 +92,15 @@ def test_the_fixture_fails_a_test_readably(tmp_path):
     assert "testing.py" not in done.stdout  # the trace ends in the test
 
 
+def test_an_option_that_there_is_not_is_shown_where_it_is_written(tmp_path):
+    (tmp_path / "test_mine.py").write_text(TEST.replace('library="numpy"', 'layuot="BHTD"'))
+    plugin = ["-p", "headwork.pytest_plugin", "-p", "no:headwork", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", *plugin, "--rootdir", str(tmp_path), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment())
+    assert "'layuot' that can be stated. Did you mean 'layout'?" in done.stdout
+    assert "checking.py" not in done.stdout
+
+
 def test_the_plugin_that_is_installed_is_the_module_with_the_fixture():
     with open(ROOT / "pyproject.toml", "rb") as file:
         plugins = tomllib.load(file)["project"]["entry-points"]["pytest11"]

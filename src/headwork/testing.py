@@ -34,8 +34,12 @@ def assert_attention(function: Callable[..., Any] | str, *, strict: bool = False
     """
     __tracebackhide__ = True  # pytest shows the line of the test, not this one
     from .conformance.checking import check
+    from .errors import HeadworkError
 
-    found = check(function, **stated)
+    try:
+        found = check(function, **stated)
+    except HeadworkError as error:
+        raise error.with_traceback(None) from None  # what is wrong is in the call, not in here
     if not found.is_right or (strict and not found.is_robust):
         from .interfaces.check_text import failure_page
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from headwork import check
 from headwork.conformance.checking import check as check_with
 from headwork.conformance.limits import Limits
 from headwork.conformance.report import Check
+from headwork.conformance.runner import Runner
 from headwork.conformance.stated import Stated
+from headwork.conformance.targets import read_target
 from headwork.errors import FileError, OptionError
 
 RIGHT = {entry.name: entry for entry in entries.right("right_numpy.py")}
@@ -276,6 +279,57 @@ def test_a_process_that_ends_or_hangs_is_said(name: str, says: str) -> None:
     result = check_with(f"{ZOO / 'hostile.py'}:{name}", limits=limits)
     assert result.verdict == "could not be run"
     assert says in result.sentence
+
+
+def test_a_function_that_takes_all_memory_is_given_up_soon(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(
+        "import numpy as np\ndef attention(q, k, v):\n    return [np.ones(2**20) for _ in range(2**14)]\n"
+    )
+    result = check_with(str(tmp_path / "kernel.py"), limits=Limits(memory=2**26))
+    assert result.verdict == "could not be run"
+    assert "keeps running out of memory" in result.sentence
+    assert result.calls < 20
+
+
+@pytest.mark.parametrize("is_opened", [False, True], ids=["named", "in a process already"])
+def test_a_file_that_raises_could_not_be_run(tmp_path: Path, is_opened: bool) -> None:
+    (tmp_path / "kernel.py").write_text("raise ValueError('no GPU here')")
+    target = read_target(str(tmp_path / "kernel.py"))
+    with Runner(target) as runner:
+        result = check_with(runner if is_opened else target)
+    assert (result.verdict, result.name) == ("could not be run", "kernel.py")
+    assert result.sentence.startswith(
+        "kernel.py could not be run: it cannot be loaded. ValueError: no GPU here"
+    )
+
+
+@pytest.mark.parametrize(
+    ("stated", "says"),
+    [
+        ({"roles": {"qq": "query"}}, "no parameter 'qq'. Did you mean 'q'?"),
+        ({"arguments": {"block": 16}}, "no parameter 'block'. It has q, k, v."),
+        ({"out_argument": "out"}, "no parameter 'out'"),
+        ({"library": "no_such_library"}, "not installed here"),
+        ({"layuot": "BHTD"}, "Did you mean 'layout'?"),
+        ({"device": "cuda"}, "NumPy arrays, which lie on no device"),
+    ],
+)
+def test_what_is_stated_and_cannot_be_meant_is_an_error(stated: dict[str, Any], says: str) -> None:
+    def plain(q: Any, k: Any, v: Any) -> Any:
+        return attention(q, k, v)
+
+    with pytest.raises(OptionError, match=re.escape(says)):
+        check(plain, **stated)
+
+
+def test_outputs_in_another_order_than_stated_are_said_and_no_fault_of_ours() -> None:
+    def both(q: Any, k: Any, v: Any) -> Any:
+        weights = attention(q, k, np.broadcast_to(np.eye(k.shape[-2]), (*k.shape[:-1], k.shape[-2])))
+        return weights @ v, weights
+
+    result = check(both, returns="weights,output")
+    assert result.verdict == "wrong"
+    assert "has shape" in result.sentence
 
 
 def test_a_file_that_is_not_there_is_an_error() -> None:

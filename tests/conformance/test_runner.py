@@ -110,6 +110,11 @@ def test_what_a_call_leaves_behind_is_said(runner, how, words):
     assert any(effect.startswith(words) for effect in outcome.side_effects), outcome.side_effects
 
 
+def test_a_seed_that_is_set_at_every_call_is_said_at_every_call(runner):
+    said = [act(runner, "seeds").side_effects for _ in range(3)]
+    assert said == [("the random state of NumPy was changed",)] * 3
+
+
 def test_a_function_that_leaves_nothing_behind_is_not_accused(runner):
     assert act(runner, "good").side_effects == ()
 

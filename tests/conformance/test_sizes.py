@@ -37,17 +37,34 @@ def test_what_is_written_is_read(text, said, source):
 
 
 @pytest.mark.parametrize(
-    "text", ["64", "X=3", "T=", "T=a,b", "D%", "D%0.5", "T=64,,128", "Tq>Tk", "=", "T=Q"]
+    "text", ["64", "X=3", "T=", "T=a,b", "D%", "D%0.5", "T=64,,128", "Tq>Tk", "=", "T=Q", "D%0"]
 )
 def test_what_cannot_be_read_is_said_with_an_example(text):
     with pytest.raises(HeadworkError, match=r"T=64,128"):
         read_sizes(text)
 
 
-@pytest.mark.parametrize("text", ["T=0", "Tk=5-3", "B=1; B=2"])
+@pytest.mark.parametrize("text", ["T=0", "Tk=5-3", "B=1; B=2", "T=64; T%7", "Tq=8; Tk=9; Tq=Tk"])
 def test_no_size_left_is_an_error_that_names_the_letter(text):
     with pytest.raises(HeadworkError, match=r"no size is left for (Tq|Tk|B)"):
         read_sizes(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["T=100000", "D=9999999999999999999999999", "D%1000000007", "T=50000-100000000"]
+)
+def test_sizes_beyond_what_can_be_checked_are_refused_at_once(text):
+    with pytest.raises(HeadworkError, match=r"asks for (Tq|D) = [\d,]+ at least; 4,096 is the most"):
+        read_sizes(text)
+
+
+def test_heads_that_cannot_be_shared_are_refused():
+    with pytest.raises(HeadworkError, match="H must be a multiple of Hkv"):
+        read_sizes("H=2; Hkv=3")
+
+
+def test_a_range_without_an_end_in_sight_is_cut_where_nothing_more_is_checked():
+    assert read_sizes("T=1-100000000") == read_sizes("T=1-4096")
 
 
 @pytest.mark.parametrize("text", [text for text, _, _ in READ])

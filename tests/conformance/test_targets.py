@@ -77,6 +77,7 @@ WRONG = [
     ("notes/kernel.txt:f", "", HeadworkError, "nothing that can be checked"),
     ("notes.ipynb", "", HeadworkError, "neither Python nor ONNX"),
     ("./", "", HeadworkError, "is a folder"),
+    ("kernels", "", HeadworkError, "is a folder"),
     ("m.onnx:f", "", HeadworkError, "leave out :f"),
     ("", "./a.out", HeadworkError, "does not say {input} and {output}"),
     ("", "./a.out {input}", HeadworkError, "does not say {output}"),
@@ -91,6 +92,7 @@ WRONG = [
 def test_what_cannot_be_meant_is_said(write, monkeypatch, tmp_path, text, command, error, said):
     write("kernel.py", "")
     write("notes.ipynb", "")
+    write("kernels/notes.txt", "")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(error) as caught:
         read_target(text, command=command)

@@ -105,6 +105,23 @@ def test_a_file_that_cannot_be_imported_has_status_2(run):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("option", ["--junit", "--reproduce"])
+@pytest.mark.parametrize(("file", "message"), [("nowhere/a", "there is no folder"), (".", "it is a folder")])
+def test_a_file_that_cannot_be_written_is_said_before_the_check(run, option, file, message):
+    status, out, err = run(WRONG, "kernel.py", option, file)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert not run.seen
+
+
+@pytest.mark.parametrize("option", ["--seconds", "--memory"])
+@pytest.mark.parametrize("number", ["nan", "inf", "1e300"])
+def test_a_limit_that_is_none_is_bad_usage(run, option, number):
+    status, out, err = run(RIGHT, "kernel.py", option, number)
+    assert (status, out) == (2, "")
+    assert f"{option} is {float(number):g}" in err
+
+
 # ---------------------------------------------------------------- what is typed
 
 

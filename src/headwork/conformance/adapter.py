@@ -55,7 +55,7 @@ STEPS = (  # each reads what the ones before have found
 def recognise(subject: Subject, stated: Stated | None = None) -> Interface:
     """What the function takes, gives and means. It is never an error: `failure` says why it cannot be called.
 
-    Raises HeadworkError only where the subject cannot even be loaded.
+    Raises HeadworkError only where the subject cannot even be loaded, or what is stated cannot be meant.
     """
     stated, signature = stated or Stated(), subject.signature
     namings = NAMINGS if takes_keywords_only(signature) else NAMINGS[:1]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from inspect import getattr_static
 from time import perf_counter
 from typing import Any
 
-from ..errors import CannotRunError
+from ..errors import CannotRunError, OptionError
 from .adapter import recognise
 from .backward import Backward, ask_backward, explained
 from .battery import Case, draw_battery
@@ -86,6 +88,11 @@ def check(
 
 
 def _stated(stated: Stated | None, words: dict[str, Any]) -> Stated:
+    names = [each.name for each in fields(Stated)]
+    if unknown := next((word for word in words if word not in names), ""):
+        near = difflib.get_close_matches(unknown, names, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names)}."
+        raise OptionError(f"nothing is called {unknown!r} that can be stated. {hint}")
     if isinstance(words.get("sizes"), str):
         words["sizes"] = read_sizes(words["sizes"])
     return replace(stated or Stated(), **words) if words else stated or Stated()
@@ -107,9 +114,10 @@ def _subject(
                 takes=stated.takes,
                 engine=engine,
             )
-        return Runner(target, limits or Limits()), target.name or target.place, True
-    if hasattr(target, "call") and hasattr(target, "signature"):
-        return target, "", False
+        runner = Runner(target, limits or Limits())
+        return runner, runner.name, True
+    if hasattr(target, "call") and getattr_static(target, "signature", None):  # nothing is loaded yet
+        return target, getattr(target, "name", ""), False
     from .here import Here
 
     return Here(target), "", True

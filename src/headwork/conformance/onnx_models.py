@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ class Model:
 
     def __init__(self, path: str, engine: str = "", device: str = "cpu") -> None:
         engine = engine or _installed()
+        _refuse_device(engine, device)
         try:
             self._run = _Runtime(path, device) if engine == "onnxruntime" else _Reference(path)
         except Exception as error:
@@ -38,7 +40,7 @@ class Model:
         self._inputs = {parameter.name: parameter.annotation for parameter in self._run.inputs}
         package = "onnx" if engine == "reference" else engine
         self.signature = Signature(
-            name=path,
+            name=Path(path).name,
             kind="onnx",
             library="numpy",
             parameters=self._run.inputs,
@@ -105,6 +107,19 @@ def _graph_input(one: Any, optional: bool) -> Parameter:
 def _parameter(name: str, kind: str, shape: list[Any], optional: bool) -> Parameter:
     sizes = ",".join(str(size) if size else "?" for size in shape)
     return Parameter(name, "either", "None" if optional else None, f"{kind}[{sizes}]")
+
+
+def _refuse_device(engine: str, device: str) -> None:
+    """onnxruntime would run on the CPU without a word."""
+    if device == "cpu":
+        return
+    has = ["CPUExecutionProvider"]
+    if engine == "onnxruntime":
+        import onnxruntime
+
+        has = onnxruntime.get_available_providers()
+    if not device.startswith("cuda") or "CUDAExecutionProvider" not in has:
+        raise HeadworkError(f"The device {device!r} cannot be used here: {engine} has {', '.join(has)}.")
 
 
 def _installed() -> str:

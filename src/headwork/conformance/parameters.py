@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 
-from ..errors import CannotRunError
+from ..arrays import shown
+from ..errors import CannotRunError, OptionError
 from .calls import Parameter, Signature
 from .probing import PROBE_SIZES, ProbeSizes
 from .projections import Projections, projections_of
@@ -77,6 +81,7 @@ def _by_place(found: list[Argument], stated: Stated) -> list[Argument]:
 def _only_stated(found: list[Argument], stated: Stated) -> list[Argument]:
     """Parameters that are stated and not seen, such as those of **kwargs; they are given by name."""
     named = dict.fromkeys(stated.arguments, "") | dict(stated.roles)
+    named |= {stated.out_argument: "out"} if stated.out_argument else {}
     unseen = named.keys() - {each.name for each in found}
     return [
         Argument(Parameter(name, "keyword", "None"), role, "stated")
@@ -89,7 +94,11 @@ def _only_stated(found: list[Argument], stated: Stated) -> list[Argument]:
 
 
 def check_parameters(search: Search) -> None:
-    """Raises CannotRunError where a parameter has to be given that nobody knows, or an array is missing."""
+    """Raises CannotRunError where a parameter has to be given that nobody knows, or an array is missing.
+
+    Raises OptionError where a parameter is stated that there is not, or a library that is not installed.
+    """
+    _refuse_absent(search.signature, search.stated)
     ways = search.ways
     unknown = [each.name for each in ways.arguments
                if each.is_required and not each.role and each.parameter.kind not in STARS
@@ -112,6 +121,21 @@ def check_parameters(search: Search) -> None:
         if each.role in (*THREE, "qkv", "kv", "x") and each.how != "name":
             how = "stated" if each.how == "stated" else "assumed"
             search.say(each.name, each.role, how, f"{each.name} is the {each.role}, by its place")
+
+
+def _refuse_absent(signature: Signature, stated: Stated) -> None:
+    library = stated.library
+    if library not in ("", "list") and not find_spec(library):
+        raise OptionError(f"library is {library!r}, which is not installed here. Python is {sys.executable}.")
+    parameters = signature.parameters or ()
+    if not parameters or any(each.kind == "**kwargs" for each in parameters):
+        return
+    names = [each.name for each in parameters]
+    for name in filter(None, (*stated.roles, *stated.arguments, stated.out_argument)):
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"It has {', '.join(names)}."
+            raise OptionError(f"{signature.name or 'it'} has no parameter {shown(name)}. {hint}")
 
 
 def _check_projections(search: Search) -> None:

@@ -75,9 +75,10 @@ class Probe:
         self.timeouts += outcome.end == "timed out"
         if self.timeouts >= MOST_TIMEOUTS:
             raise CannotRunError(f"it ran out of time on small inputs. {outcome.said}")
-        self.crashes += outcome.end == "crashed"
+        self.crashes += outcome.end in ("crashed", "out of memory")
         if self.crashes >= MOST_CRASHES:
-            raise CannotRunError(f"it keeps crashing on small inputs. {outcome.said}")
+            how = "crashing" if outcome.end == "crashed" else "running out of memory"
+            raise CannotRunError(f"it keeps {how} on small inputs. {outcome.said}")
         return outcome
 
     def ask(self, ways: Ways, ask: Ask) -> Outcome:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
 
-from ..errors import CannotRunError
+from ..errors import CannotRunError, OptionError
 from .layouts import axes_words, layout_named, layouts_said, read_layout
 from .probing import ProbeSizes
 from .recognising_dtypes import annotated_dtypes
@@ -30,7 +30,10 @@ IDLE_MASKS = ("", *(f"{kind} {axes}" for axes in ("QK", "BK", "BHQK", "BQK") for
 
 
 def find_layouts(search: Search) -> None:
-    """How query, key, value and the output lie, and whose arrays they are. Raises CannotRunError."""
+    """How query, key, value and the output lie, and whose arrays they are.
+
+    Raises CannotRunError where no call fits, OptionError for a device that its arrays do not have.
+    """
     said, how = _said_layout(search)
     look = find_structure(search.probe, lambda sizes: _tries(search, sizes), said, how, search.all_probing)
     if look is None:
@@ -38,7 +41,10 @@ def find_layouts(search: Search) -> None:
     search.probing, search.also_runs = look.sizes, look.also_runs
     search.ways = replace(settled(look), returns={"": ("-",) * look.output_at + ("output",)})
     _say_layouts(search, look, said, how)
-    library = search.ways.library
+    library, device = search.ways.library, search.stated.device
+    if library in ("numpy", "list") and device != "cpu" and search.signature.kind in ("function", "module"):
+        what = "lists" if library == "list" else "NumPy arrays"
+        raise OptionError(f"device is {device!r}, and it takes {what}, which lie on no device. Leave it out.")
     how = "stated" if search.stated.library else "name" if search.signature.library else "tried"
     search.say("library", library, how, f"it takes {'lists' if library == 'list' else library + ' arrays'}")
 

@@ -24,6 +24,7 @@ MAKES = {  # how an array of a library is written
 }
 PLAIN = "np.array({values}, dtype={dtype})"
 NARROW = "import ml_dtypes"
+BY_NAME = ("onnx", "command")  # what gives arrays by name
 
 
 def reproduction(check: Check, target: Target | None = None) -> str:
@@ -42,13 +43,13 @@ def reproduction(check: Check, target: Target | None = None) -> str:
         "",
         *_imports(failing, library),
         "",
-        *_import_of(check, target),
+        *_import_of(check, target, failing.case.dtype),
         "",
         *(f"{name} = {_written(value, library)}" for name, value in arguments.items()),
         f"expected = {_array(failing.expected, 'numpy')}",
         "",
         *_weights(failing, check.name),
-        f"result = {_name(check)}({', '.join(_handed(failing))})",
+        f"result = {_call(check, failing)}",
         f"output = {_picked(check, failing)}",
         'print("expected", expected, "got", output, sep="\\n")',
         "np.testing.assert_allclose(np.asarray(output, dtype=np.float64), expected, "
@@ -84,21 +85,59 @@ def _imports(failing: Failing, library: str) -> Iterator[str]:
 
 
 def _name(check: Check) -> str:
+    """What the function is called in the file."""
+    if check.interface.signature.kind in BY_NAME:
+        return "attention"
     return check.name.rpartition(".")[2] or "attention"
 
 
-def _import_of(check: Check, target: Target | None) -> Iterator[str]:
-    name = _name(check)
+def _import_of(check: Check, target: Target | None, dtype: str) -> Iterator[str]:
+    name, kind = check.name or "attention", check.interface.signature.kind
+    if target is not None and kind in BY_NAME:
+        yield from _made_by_headwork(target)
+        return
+    first = name.partition(".")[0]
     if target is not None and target.kind == "file":
         path = Path(target.place)
         yield "import sys"
         yield ""
         yield f"sys.path.insert(0, {str(path.parent)!r})"
-        yield f"from {path.stem} import {name}  # noqa: E402"
+        yield f"from {path.stem} import {first}  # noqa: E402"
     elif target is not None and target.kind == "module":
-        yield f"from {target.place} import {name}"
+        yield f"from {target.place} import {first}"
     else:
-        yield f"from your_module import {name}  # the function that was checked"
+        yield f"from your_module import {first}  # the function that was checked"
+    yield from _made(name, first)
+    if kind == "module":
+        yield f"{name.rpartition('.')[2]}.eval().to(torch.{dtype})"
+
+
+def _made(name: str, first: str) -> Iterator[str]:
+    """The object of a class, as a check makes it, and its method; nothing for a function."""
+    if name == first and not first[:1].isupper():
+        return
+    yield ""
+    yield f"{first} = {first}() if isinstance({first}, type) else {first}"
+    if name != first:
+        yield f"{name.rpartition('.')[2]} = {name}"
+
+
+def _made_by_headwork(target: Target) -> Iterator[str]:
+    """A model or a command is called as a check calls it."""
+    if target.kind == "onnx":
+        yield "from headwork.conformance.onnx_models import Model"
+        yield ""
+        yield f"attention = Model({target.place!r}, {target.engine!r}, {target.device!r})"
+    else:
+        yield "from headwork.conformance.commands import Command"
+        yield ""
+        yield f"attention = Command({target.place!r}, {target.takes!r})"
+
+
+def _call(check: Check, failing: Failing) -> str:
+    called = f"{_name(check)}({', '.join(_handed(failing))})"
+    is_named = check.interface.signature.kind in BY_NAME
+    return f"list({called}.values())" if is_named else called
 
 
 def _arguments(failing: Failing) -> Iterator[tuple[str, Any]]:
@@ -152,5 +191,6 @@ def _picked(check: Check, failing: Failing) -> str:
         return failing.call.out
     want = ways.flag_for(step) if step in ("weights", "logsumexp") else ""
     names = ways.returns.get(want, ("output",))
-    picked = "result" if len(names) == 1 else f"result[{names.index(step) if step in names else 0}]"
+    is_one = len(names) == 1 and check.interface.signature.kind not in BY_NAME
+    picked = "result" if is_one else f"result[{names.index(step) if step in names else 0}]"
     return f"{picked}.detach().double().cpu().numpy()" if failing.call.library == "torch" else picked

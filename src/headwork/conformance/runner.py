@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -27,6 +28,7 @@ class Runner:
     """
 
     def __init__(self, target: Target, limits: Limits | None = None) -> None:
+        self.name = target.name or Path(target.place).name  # until its own is known
         self._target = target
         self._limits = limits or Limits()
         self._signature: Signature | None = None

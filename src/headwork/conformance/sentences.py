@@ -108,7 +108,10 @@ def _rest(report: FeatureReport) -> str:
 
 def _worst(failing: Sequence[CaseReport]) -> str:
     worst = failing[0]
-    error = "NaN or ∞ where numbers were due" if worst.error == math.inf else f"off by {worst.error:.2g}"
+    if worst.error is None:
+        error = worst.said.rstrip(".") or "nothing came back that could be compared"
+    else:
+        error = "NaN or ∞ where numbers were due" if worst.error == math.inf else f"off by {worst.error:.2g}"
     return f"First: {worst.case.id} ({worst.case.why}), {error}."
 
 

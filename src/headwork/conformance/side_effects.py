@@ -106,6 +106,15 @@ STATES = (
     State("the environment variables were changed", "os", _environment, _set_environment),
 )
 
+
+def stir() -> None:
+    """Draw from every generator, so that a function that seeds one is seen at each call, not at its first."""
+    numpy.random.random_sample()
+    random.random()
+    if "torch" in sys.modules:
+        _torch().rand(1)
+
+
 WATCHED = (("NumPy", numpy), ("numpy.linalg", numpy.linalg), ("Python", builtins), ("Python's math", math))
 
 

@@ -20,6 +20,8 @@ LETTERS = ("B", "H", "Hkv", "Tq", "Tk", "D", "Dv")
 BOTH = {"T": ("Tq", "Tk"), "D": ("D", "Dv")}  # one letter that stands for two
 MULTIPLES = 5  # of a size, from the one nearest to what is wanted, that are thought of
 MOST_SCORES = 2_000_000  # entries of a score matrix; heads, then batch, are given up before that
+USUAL = (("B", 2), ("H", 3), ("Hkv", 3), ("Tq", 5), ("Tk", 7), ("D", 23), ("Dv", 13))
+LARGEST = 4096  # of any size: one score matrix of it, with its steps, is 1 GB already
 TURNED = 4.0  # what it costs that Tq is the longer where Tk should be, beside two sizes that wrongly agree
 SHARED = 2.0  # what it costs that another number of query heads share a key/value head
 FAR = 0.2  # what a size twice, or half, as large costs beside that
@@ -86,7 +88,7 @@ ANY = Sizes()
 def read_sizes(text: str) -> Sizes:
     """Sizes as somebody writes them, "" for any.
 
-    Raises OptionError: a part that cannot be read, or a letter for which no size is left.
+    Raises OptionError: a part that cannot be read, or no sizes that are left, or only too large ones.
     """
     parts = [_read_part(part) for part in re.split(r"[;\n]", text) if part.strip()]
     named = {letter for letter, _, _ in parts}
@@ -94,10 +96,26 @@ def read_sizes(text: str) -> Sizes:
     for letter, kind, what in parts:
         for each in _meant(letter, named):
             found &= _said(each, kind, what)
-    for letter, few in found.among:
-        if not few:
-            raise OptionError(f"no size is left for {letter} in {text!r}: what is said about it contradicts.")
+    _refuse_impossible(found, text)
     return found
+
+
+def _refuse_impossible(sizes: Sizes, text: str) -> None:
+    """Raises OptionError where no size is left for a letter, or only ones too large, or none go together."""
+    for letters in _groups(sizes):
+        by = math.lcm(*(number for letter, number in sizes.multiples if letter in letters))
+        few = [set(among) for letter, among in sizes.among if letter in letters]
+        left = [size for size in set.intersection(*few) if size % by == 0] if few else [by]
+        name = next((letter for letter, _ in sizes.among if letter in letters), letters[0])
+        if not left:
+            raise OptionError(f"no size is left for {name} in {text!r}: what is said about it contradicts.")
+        if min(left) > LARGEST:
+            raise OptionError(
+                f"{text!r} asks for {name} = {min(left):,} at least; {LARGEST:,} is the most that is "
+                "checked. Inputs that tell mistakes apart need not be large."
+            )
+    if fitted(sizes, USUAL) is None:
+        raise OptionError(f"no sizes in {text!r} go together: H must be a multiple of Hkv; say both.")
 
 
 def _read_part(part: str) -> tuple[str, str, str]:
@@ -105,7 +123,8 @@ def _read_part(part: str) -> tuple[str, str, str]:
     letter, kind, what = found.groups() if found else ("", "", "")
     is_letter = kind == "=" and what in LETTERS
     few = re.fullmatch(r"\d+(\s*-\s*\d+)?(\s*,\s*\d+(\s*-\s*\d+)?)*", what)
-    if letter not in (*LETTERS, "T") or not (is_letter or few) or (kind == "%" and not what.isdigit()):
+    is_number = what.isdigit() and int(what) > 0
+    if letter not in (*LETTERS, "T") or not (is_letter or few) or (kind == "%" and not is_number):
         raise OptionError(f"{part.strip()!r} says nothing about sizes that can be read. {EXAMPLE}.")
     return letter, kind, what
 
@@ -119,14 +138,14 @@ def _said(letter: str, kind: str, what: str) -> Sizes:
     if what in LETTERS:
         return Sizes(equal=((letter, what),)) if what != letter else ANY
     if kind == "%":
-        return Sizes(multiples=((letter, max(int(what), 1)),))
+        return Sizes(multiples=((letter, int(what)),))
     few = {size for item in what.split(",") for size in _range(item) if size > 0}
     return Sizes(among=((letter, tuple(sorted(few))),))
 
 
 def _range(item: str) -> range:
     first, _, last = item.partition("-")
-    return range(int(first), int(last or first) + 1)
+    return range(int(first), min(int(last or first), max(int(first), LARGEST)) + 1)
 
 
 # --- fitting --------------------------------------------------------------------------------------

@@ -74,13 +74,13 @@ def _parts(text: str) -> tuple[str, str, str]:
         return ("file" if place.endswith(".py") else "onnx"), str(_file(place)), name
     if Path(text).is_file():
         raise HeadworkError(f"{text} is neither Python nor ONNX. What can be checked: {FORMS}.")
+    if Path(text).is_dir() and not Path(text, "__init__.py").is_file():
+        raise HeadworkError(f"{text} is a folder; name the file in it. What can be checked: {FORMS}.")
     module = place or name
     name = name if place else ""
     if all(part.isidentifier() for part in module.split(".")):
         _refuse_bad_name(text, name)
         return "module", module, name
-    if Path(text).is_dir():
-        raise HeadworkError(f"{text} is a folder; name the file in it. What can be checked: {FORMS}.")
     raise HeadworkError(f"{text} is nothing that can be checked. What can be: {FORMS}.")
 
 

@@ -23,7 +23,7 @@ from .endings import LINE_LOST, raised
 from .loading import load
 from .memory import forget_peak, peak, resident
 from .performing import perform
-from .side_effects import Watch
+from .side_effects import Watch, stir
 from .targets import Target
 from .wire import Inbox, call_from, packed
 
@@ -113,6 +113,8 @@ def loaded(target: Target, watch: Watch) -> tuple[Callable[..., Any] | None, dic
 
 def called(function: Any, call: Call, watch: Watch) -> Outcome:
     """One call, what it left behind, and the memory that it took."""
+    with contextlib.suppress(Exception):  # somebody's own module may be called torch
+        stir()
     watch.start()
     forget_peak()
     before = resident(os.getpid())

@@ -28,8 +28,7 @@ from .parting import Parting, parting
 from .places import entry_words, seen_index
 from .plan import RIGHT, Hypothesis
 from .pooling import pooled
-from .remembering import remembered
-from .right import right_fields, worked
+from .right import known_tolerance, right_fields, worked
 from .rounding import half_unit
 from .search import Finding, known_consequences
 from .shifting import SUMS, unshifted, unshifted_rows
@@ -318,13 +317,6 @@ def _doubt(diagnosis: Diagnosis) -> tuple[int, int, int]:
         min(sizes, default=len(diagnosis.after)),
         len(diagnosis.wrong),
     )
-
-
-@remembered(lambda found: found.nbytes)
-def known_tolerance(problem: Problem, precision: Precision, step: str) -> Array:
-    """The tolerance at a step, kept."""
-    work = worked(problem)
-    return precision.tolerances(work.problem, work.fields, [step])[step]
 
 
 def diagnose_answer(problem: Problem, answer: Answer, digits: int | None) -> Diagnosis:

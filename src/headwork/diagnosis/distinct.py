@@ -265,7 +265,7 @@ def _accepted(
     for way, found in ways:
         values, tolerance = (
             found[FINAL.get(step, step)],
-            np.nan_to_num(precision.tolerances(way, found)[step]),
+            np.nan_to_num(precision.tolerances(way, found, [step])[step]),
         )
         sure = tolerance + (tolerance if digits is None else half_unit(digits))
         accepted.append((values.ravel(), np.broadcast_to(sure, values.shape).ravel()))

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,10 +19,10 @@ from ..mechanism.tracing import run, seeds
 from ..problem import Problem
 from .answers import Answer, read_answers
 from .following import OwnWork
-from .right import worked
+from .right import known_tolerance, worked
 from .sentences import marking_sentence, step_sentence
 from .shifting import SUMS, unshifted, unshifted_rows
-from .tolerance import Precision, precision_of
+from .tolerance import EXACT, Precision, precision_of
 from .verdicts import (
     BLANK,
     FOLLOWS,
@@ -280,10 +279,6 @@ class _Reference:
     tolerance: Array
 
 
-# of the right results, for as long as a problem is there: many answers to an exercise are usual
-_TOLERANCES: WeakKeyDictionary[Problem, dict[Precision, Mapping[str, Array]]] = WeakKeyDictionary()
-
-
 class _Marker:
     """Marks one step after the other, and remembers the learner's own work."""
 
@@ -294,7 +289,6 @@ class _Marker:
         self.digits = digits
         self.own = OwnWork(self.problem, self.work.fields)
         self.unshifted: Array | None = None  # rows whose exponentials are not shifted by the maximum
-        self.tolerances = _TOLERANCES.setdefault(self.problem, {})
 
     def step(self, answer: Answer) -> StepMark:
         precision = precision_of(self.asked, answer, self.digits)
@@ -320,16 +314,6 @@ class _Marker:
             precision.why,
             sentence,
         )
-
-    def tolerances_of(
-        self, precision: Precision, problem: Problem, fields: Mapping[str, Array]
-    ) -> Mapping[str, Array]:
-        """The tolerance at each field; those of the problem itself are kept."""
-        if problem is not self.problem:
-            return precision.tolerances(problem, fields)
-        if precision not in self.tolerances:
-            self.tolerances[precision] = precision.tolerances(problem, fields)
-        return self.tolerances[precision]
 
     def with_infinities(self, answer: Answer) -> tuple[Answer, dict[int, str]]:
         """A large negative number where −∞ belongs, read as −∞."""
@@ -375,7 +359,10 @@ class _Marker:
     ) -> _Reference:
         """The step's result and its tolerance, in the shape of the answer."""
         name, shape = answer.step, answer.values.shape
-        tolerance = self.tolerances_of(precision, problem, fields).get(name, np.zeros(1))
+        if problem is self.problem:
+            tolerance = known_tolerance(self.asked, precision, name)
+        else:
+            tolerance = precision.tolerances(problem, fields, [name]).get(name, EXACT)
         whole = np.broadcast_to(
             fields[name], np.broadcast_shapes(fields[name].shape, self.work.fields[name].shape)
         )

@@ -1,4 +1,5 @@
-"""What a problem really gives, worked out once and kept: several answers to it are usual."""
+"""What a problem really gives and how far an answer may be from it, worked out once and kept: several answers
+are usual."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from ..arrays import Array
 from ..mechanism.tracing import Trace, check_memory, run, seeds
 from ..problem import Problem
 from .remembering import remembered
-from .tolerance import in_float64
+from .tolerance import EXACT, Precision, in_float64
 
 
 def _bytes(fields: Mapping[str, Array]) -> int:
@@ -30,3 +31,10 @@ def worked(problem: Problem) -> Trace:
     exact = in_float64(problem)
     check_memory(exact)
     return Trace(exact, right_fields(exact))
+
+
+@remembered(lambda found: found.nbytes)
+def known_tolerance(problem: Problem, precision: Precision, step: str) -> Array:
+    """The tolerance at a step of the right pipeline, kept; broadcasts to its canonical shape."""
+    work = worked(problem)
+    return precision.tolerances(work.problem, work.fields, [step]).get(step, EXACT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -14,7 +15,7 @@ from ..conformance.runner import Runner
 from ..conformance.sizes import read_sizes
 from ..conformance.stated import Stated
 from ..conformance.targets import Target, read_target
-from ..errors import HeadworkError, OptionError
+from ..errors import FileError, HeadworkError, OptionError
 from ..workbook.transfer import write_whole
 from .guard import BAD_INPUT, complain
 from .json_text import json_text
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 WRONG = 1  # exit status: wrong, or it could not be run
 GB = 2**30
+LONGEST = 1_000_000  # seconds, or gigabytes, of a call
 BEGINNING = "finding out how it is called"
 
 
@@ -73,6 +75,8 @@ def run_check(
         takes=stated.takes,
         engine=engine or "",
     )
+    for file in filter(None, (wishes.junit, wishes.reproduce)):
+        _refuse_unwritable(Path(file))
     act = partial(_check, target, limits_of(seconds, memory), stated, wishes)
     if not watch:
         return act()
@@ -82,11 +86,31 @@ def run_check(
 
 
 def limits_of(seconds: float | None, memory: float | None) -> Limits:
-    """The limits that were typed, or the usual ones; the first call never has less time than the others."""
+    """The limits that were typed, or the usual ones; the first call never has less time than the others.
+
+    Raises OptionError for a number that is none, or beyond any machine.
+    """
     usual = Limits()
+    for option, number in (("--seconds", seconds), ("--memory", memory)):
+        if number is not None and not 0 < number <= LONGEST:
+            raise OptionError(
+                f"{option} is {number:g}; a number above 0, and no more than {LONGEST:,} was expected."
+            )
     seconds = seconds or usual.seconds
     most = int(memory * GB) if memory else usual.memory
     return Limits(seconds, max(seconds, usual.first_seconds), max(seconds, usual.load_seconds), most)
+
+
+def _refuse_unwritable(file: Path) -> None:
+    """Say before the check, and not after it, that its file cannot be written. Raises FileError."""
+    folder = file.absolute().parent
+    why = "it is a folder" if file.is_dir() else ""
+    why = why or ("" if folder.is_dir() else f"there is no folder {folder}")
+    why = why or (
+        "" if os.access(folder, os.W_OK) or os.path.exists(file) else f"{folder} is read-only for you"
+    )
+    if why:
+        raise FileError(f"cannot write {file}: {why}. Name another file.")
 
 
 def _check(target: Target, limits: Limits, stated: Stated, wishes: Wishes) -> int:

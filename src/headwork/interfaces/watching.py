@@ -101,7 +101,8 @@ def _begin_page(changed: Sequence[Path]) -> None:
         print(CLEAR, end="")
     else:
         print()
-    why = f"{changed[0].name} was saved" if changed else "Once more"
+    what = "was saved" if changed and changed[0].exists() else "is gone"
+    why = f"{changed[0].name} {what}" if changed else "Once more"
     print(f"{why}, {datetime.now():%H:%M:%S}")
     print()
 
