@@ -325,7 +325,8 @@ assert np.array_equal(headwork.attention(*arrays, threads=2), before)
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_has_threads_of_its_own():
-    subprocess.run([sys.executable, "-W", "ignore", "-c", FORK], check=True, timeout=60)
+    same_site = ["-S"] if sys.flags.no_site else []  # under scripts/sanitize.py: the build that it made
+    subprocess.run([sys.executable, *same_site, "-W", "ignore", "-c", FORK], check=True, timeout=60)
 
 
 def test_memory_does_not_grow_with_the_score_matrix(engine):
