@@ -287,16 +287,22 @@ RUNS: dict[str, tuple[Callable[[], Sequence[Any]], Callable[..., Tally]]] = {
 SHARE = {"sizes": 500}  # of a run that is done at a time, where it is not 4
 
 
+TYPED = ("-m", "headwork", "check", "torch.nn.functional:scaled_dot_product_attention")
+
+
 def speed() -> Tally:
     """Seconds of one check in a fresh process, medians of three; the files are compiled before."""
     paths = os.pathsep.join(map(os.path.abspath, sys.path))
     left = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
     def seconds(code: str) -> float:
-        command, took = [sys.executable, "-W", "ignore", "-c", code], list[float]()
+        return seconds_of("-c", code)
+
+    def seconds_of(*words: str) -> float:
+        command, took = [sys.executable, "-W", "ignore", *words], list[float]()
         for _ in range(1 + 3):  # the first one compiles
             start = time.perf_counter()
-            subprocess.run(command, check=True, env=left | {"PYTHONPATH": paths})
+            subprocess.run(command, check=True, env=left | {"PYTHONPATH": paths}, stdout=subprocess.DEVNULL)
             took.append(time.perf_counter() - start)
         return round(statistics.median(took[1:]), 2)
 
@@ -307,6 +313,7 @@ def speed() -> Tally:
         "numpy, all features": seconds(f"{zoo}; {run}"),
         "numpy, a typical function": seconds(f"{zoo}; {run.replace('(f)', '(g)')}"),
         "torch, its import included": seconds(f"{sdpa}; {run}"),
+        "torch, on the command line": seconds_of(*TYPED),
         "torch, the import alone": seconds(sdpa),
     }
 

@@ -172,7 +172,7 @@ def checked() -> Iterator[str]:
     yield "\nNot named, and what was said instead:\n"
     yield from (f"- {each}" for each in unnamed)
     right, sizes, speed = (runs[name].get("counts", runs[name]) for name in ("right", "sizes", "speed"))
-    yield f"\nRight functions (`right`): {right['checked']} checked, {len(right['accused']) or 'none'} accused."
+    yield f"\nRight functions (`right`): {right['checked']}, and {len(right['accused']) or 'none'} accused."
     yield f"torch's own function at {sizes['asked']:,} random sizes (`sizes`), in four dtypes: of its answers"
     yield f"{len(sizes['refused']) or 'none'} is refused. One check (`speed`), in seconds:"
     yield "; ".join(f"{what} {speed[what]:g}" for what in speed if what != "machine") + "."
