@@ -16,6 +16,7 @@ A message says what was given, what was expected and how to mend it. A wrong *an
 error: marking returns a verdict.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -65,3 +66,16 @@ class CannotRunError(HeadworkError):
     def __init__(self, message: str, outcome: Any = None) -> None:
         super().__init__(message)
         self.outcome = outcome
+
+
+def hint_at(name: str, names: Sequence[str], otherwise: str) -> str:
+    """A sentence for a name that is not there: the one that was probably meant, or else all there are.
+
+    name   as it was given; names: that there are
+    otherwise  how a list of them begins: "The fields are"
+    Raises nothing. Special cases: none.
+    """
+    import difflib  # nothing needs it but an error
+
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"Did you mean {near[0]!r}?" if near else f"{otherwise}: {', '.join(names)}."

@@ -8,7 +8,6 @@ pipeline splits them.
 from __future__ import annotations
 
 import copy
-import difflib
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -17,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from .arrays import DTYPES, Array, as_array, as_floats, finite, plain, shown, whole, whole_array
-from .errors import MaskError, NumberError, OptionError, ShapeError, TooLargeError
+from .errors import MaskError, NumberError, OptionError, ShapeError, TooLargeError, hint_at
 
 GIVEN = ("scores", "scaled", "masked", "weights")  # the steps that a problem may start from, in order
 PROJECTIONS = ("w_query", "w_key", "w_value", "w_output", "b_query", "b_key", "b_value", "b_output")
@@ -217,8 +216,7 @@ class Problem:
         names = field_names()
         for name in record:
             if name not in names:
-                near = difflib.get_close_matches(shown(name), names, n=1)
-                hint = f" Did you mean {near[0]!r}?" if near else f" The fields are: {', '.join(names)}."
+                hint = f" {hint_at(shown(name), names, 'The fields are')}"
                 raise OptionError(f"a problem has no field {shown(name)}.{hint}")
         return cls(**{name: value for name, value in record.items() if value is not None})
 

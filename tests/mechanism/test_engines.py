@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import PYTHON
 
 import headwork
 from headwork.mechanism.engines import NAMES
@@ -21,14 +22,13 @@ from headwork.mechanism.engines import NAMES
 pytest.importorskip("headwork.mechanism._kernel", exc_type=ImportError)
 HERE = Path(__file__).parent
 THREADS = Path("/proc/self/task")  # Linux lists a process's threads there
-SAME_SITE = ["-S"] if sys.flags.no_site else []  # under scripts/sanitize.py: with the build that it made
 
 
 def printed(code: str, **environment: str) -> str:
     """What a process with this code prints."""
     paths = os.pathsep.join([str(HERE), *sys.path])
     done = subprocess.run(
-        [sys.executable, *SAME_SITE, "-W", "ignore", "-c", code],
+        [*PYTHON, "-W", "ignore", "-c", code],
         env={**os.environ, "PYTHONPATH": paths, **environment},
         capture_output=True,
         text=True,

@@ -7,7 +7,6 @@ reference (tests/peers, tests/mechanism/test_tracing.py). Each test runs on the 
 import gc
 import os
 import subprocess
-import sys
 import threading
 import tracemalloc
 from typing import Any
@@ -18,6 +17,7 @@ import threadpoolctl
 from against_trace import assert_right
 from drawn_problems import SEEDS, records
 from hypothesis import given, settings, strategies as st
+from processes import PYTHON
 
 import headwork
 from headwork.errors import HeadworkError, MaskError, NumberError, OptionError, ShapeError
@@ -325,8 +325,7 @@ assert np.array_equal(headwork.attention(*arrays, threads=2), before)
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_has_threads_of_its_own():
-    same_site = ["-S"] if sys.flags.no_site else []  # under scripts/sanitize.py: the build that it made
-    subprocess.run([sys.executable, *same_site, "-W", "ignore", "-c", FORK], check=True, timeout=60)
+    subprocess.run([*PYTHON, "-W", "ignore", "-c", FORK], check=True, timeout=60)
 
 
 def test_memory_does_not_grow_with_the_score_matrix(engine):

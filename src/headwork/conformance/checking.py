@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +10,7 @@ from inspect import getattr_static
 from time import perf_counter
 from typing import Any
 
-from ..errors import CannotRunError, OptionError
+from ..errors import CannotRunError, OptionError, hint_at
 from .adapter import recognise
 from .backward import Backward, ask_backward, explained
 from .battery import Case, draw_battery
@@ -90,8 +89,7 @@ def check(
 def _stated(stated: Stated | None, words: dict[str, Any]) -> Stated:
     names = [each.name for each in fields(Stated)]
     if unknown := next((word for word in words if word not in names), ""):
-        near = difflib.get_close_matches(unknown, names, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(names)}."
+        hint = hint_at(unknown, names, "There are")
         raise OptionError(f"nothing is called {unknown!r} that can be stated. {hint}")
     if isinstance(words.get("sizes"), str):
         words["sizes"] = read_sizes(words["sizes"])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 
 from ..arrays import shown
-from ..errors import CannotRunError, OptionError
+from ..errors import CannotRunError, OptionError, hint_at
 from .calls import Parameter, Signature
 from .probing import PROBE_SIZES, ProbeSizes
 from .projections import Projections, projections_of
@@ -133,8 +132,7 @@ def _refuse_absent(signature: Signature, stated: Stated) -> None:
     names = [each.name for each in parameters]
     for name in filter(None, (*stated.roles, *stated.arguments, stated.out_argument)):
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"It has {', '.join(names)}."
+            hint = hint_at(name, names, "It has")
             raise OptionError(f"{signature.name or 'it'} has no parameter {shown(name)}. {hint}")
 
 
