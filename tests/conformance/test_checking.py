@@ -307,7 +307,7 @@ def test_a_file_that_raises_could_not_be_run(tmp_path: Path, is_opened: bool) ->
     ("stated", "says"),
     [
         ({"roles": {"qq": "query"}}, "no parameter 'qq'. Did you mean 'q'?"),
-        ({"arguments": {"block": 16}}, "no parameter 'block'. It has q, k, v."),
+        ({"arguments": {"block": 16}}, "no parameter 'block'. It has: q, k, v."),
         ({"out_argument": "out"}, "no parameter 'out'"),
         ({"library": "no_such_library"}, "not installed here"),
         ({"layuot": "BHTD"}, "Did you mean 'layout'?"),
