@@ -16,7 +16,7 @@ import argparse
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ SINGLES = tuple(
     m for m in CATALOGUE if m.parameter is None and not m.narrow and not m.id.startswith("dropout")
 )
 COUNTED = frozenset(SINGLES)
+Pair = frozenset[Mistake]
 PER_MISTAKE = 200  # problems on which each mistake shows
 MANY_ANSWERS = 100  # wrong answers to the same problem
 PER_PROBLEM = 20  # answers to the same problem: what the problem gives is worked out once
@@ -82,12 +83,21 @@ def shown(mistake: Mistake, seed: int) -> Diagnosis | None:
     return None
 
 
-def pairs_on(given: Problem) -> Iterator[tuple[Hypothesis, np.ndarray]]:
-    """The pairs that can be made on a problem, each with its output at 3 decimals where that is not right."""
+def pairs_on(
+    given: Problem, wanted: Container[Pair] | None = None
+) -> Iterator[tuple[Hypothesis, np.ndarray]]:
+    """The pairs that can be made on a problem, each with its output at 3 decimals where that is not right.
+
+    wanted  only these, if given
+    """
     made = known_consequences(given, "output", 2)
     right = np.round(worked(given)["output"], 3)
     for index, hypothesis in enumerate(made.hypotheses):
-        if len(hypothesis) == 2 and all(mistake in COUNTED for mistake in hypothesis):
+        if (
+            len(hypothesis) == 2
+            and COUNTED.issuperset(hypothesis)
+            and (wanted is None or frozenset(hypothesis) in wanted)
+        ):
             answer = in_kind(given, "output", np.round(made.values[made.node[index]], 3))
             if np.isfinite(answer).any() and not np.allclose(answer, right):
                 yield hypothesis, answer
@@ -214,28 +224,23 @@ def judged_pair(given: Problem, pair: Hypothesis, answer: np.ndarray, seed: int)
 
 
 def every_pair(seeds: Iterable[int]) -> Tally:
-    """Each mistake that comes after mistake number seed, together with it."""
-    counts: Tally = {}
-    for seed in seeds:
-        first = SINGLES[seed]
-        waiting = {m for m in SINGLES[seed + 1 :] if compatible((first, m))}
-        asked = len(waiting)
-        for other in SINGLES[seed + 1 :]:
-            for given in telling([first, other], seed) if other in waiting else ():
-                tried = {first, *waiting}
-                for pair, answer in pairs_on(given) if first in applicable(given, "output") else ():
-                    if (
-                        first in pair
-                        and tried.issuperset(pair)
-                        and (one := judged_pair(given, pair, answer, seed))
-                    ):
+    """Each of these mistakes with each that comes after it; on every problem all pairs that are left."""
+    asked = [
+        (SINGLES[i], other) for i in seeds for other in SINGLES[i + 1 :] if compatible((SINGLES[i], other))
+    ]
+    waiting = set(map(frozenset, asked))
+    counts: Tally = {"pairs": len(asked)}
+    for seed, (first, other) in enumerate(asked):
+        for given in telling([first, other], seed):
+            if frozenset((first, other)) not in waiting:
+                break
+            if {first, other}.issubset(applicable(given, "output")):
+                for pair, answer in pairs_on(given, waiting):
+                    if one := judged_pair(given, pair, answer, seed):
                         counts = added(counts, one)
-                        waiting -= set(pair)
-                if other not in waiting:
-                    break
-        never = [f"{first.id} + {m.id}" for m in SINGLES if m in waiting]
-        counts = added(counts, {"pairs": asked, "never shown": never})
-    return counts
+                        waiting.remove(frozenset(pair))
+    never = [f"{a.id} + {b.id}" for a, b in asked if frozenset((a, b)) in waiting]
+    return counts | {"never shown": never}
 
 
 # --- running --------------------------------------------------------------------------------------
@@ -245,7 +250,7 @@ RUNS: dict[str, tuple[Callable[[range], Tally], int, int]] = {  # name -> (work,
     "wrong": (wrong_answers, 100_000 // MANY_ANSWERS, 2),
     "singles": (single_mistakes, len(SINGLES) * PER_MISTAKE, 50),
     "pairs": (mistake_pairs, 20_000 // PER_PROBLEM, 4),
-    "every-pair": (every_pair, len(SINGLES), 1),
+    "every-pair": (every_pair, len(SINGLES), 5),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -105,24 +106,29 @@ def _larger(witnesses: Sequence[Recipe], dice: random.Random) -> Recipe:
     def first(name: str) -> Any:
         return next((value for w in witnesses if (value := getattr(w, name)) is not None), None)
 
-    if any({"key", "query", "value"} & set(w.fixed) for w in witnesses):
-        return witnesses[0]  # its numbers are what shows it
+    for w in witnesses:
+        if {"key", "query", "value"} & set(w.fixed):  # its numbers are what shows it
+            asked = {name: value for other in witnesses for name, value in other.options.items()}
+            return replace(w, mask=w.mask or first("mask"), options=asked | dict(w.options))
     made = replace(witnesses[0], **{name: first(name) for name in ("B", "H", "Hkv", "E", "mask")})
     Tq, Tk, D, Dv = (dice.randrange(LEAST, MOST + 1) for _ in range(4))
     Tk = Tq if dice.random() < 0.4 else Tk
+    Dv = D if len(witnesses) > 1 and dice.random() < 0.5 else Dv  # some can be made only there
     asked = {name: value for w in reversed(witnesses) for name, value in w.options.items()}
+    projected = any(w.project_output for w in witnesses)
+    widths = [dice.randrange(LEAST, MOST), *[(made.H or 1) * Dv] * projected]  # a square w_output, too
     made = replace(
         made,
         Tq=Tq,
         Tk=Tk,
         D=D + D % 2 if "rope" in asked else D,
         Dv=Dv,
-        E=made.E and dice.randrange(LEAST, MOST),
-        packed=any(w.packed for w in witnesses),
-        project_output=any(w.project_output for w in witnesses),
+        E=made.E and dice.choice(widths),
+        packed=any(w.packed for w in witnesses) or (made.E is not None and made.H is not None),
+        project_output=projected,
         spread=max(w.spread for w in witnesses) * dice.choice([1, 1, 2]),
     )
-    fixed = {name: np.asarray(value) for w in reversed(witnesses) for name, value in w.fixed.items()}
+    fixed = {name: value for w in reversed(witnesses) for name, value in w.fixed.items()}
     return replace(made, options=_fitting(asked, made, dice), fixed=_redrawn(fixed, made, dice))
 
 
@@ -130,8 +136,8 @@ def _fitting(asked: dict[str, Any], made: Recipe, dice: random.Random) -> dict[s
     """The options, those that count tokens drawn anew."""
     Tk, B = made.Tk or made.Tq, made.B or 1
     if "chunks" in asked:
-        cut = dice.randrange(1, Tk)
-        asked["chunks"] = (cut, Tk - cut)
+        cuts = sorted(dice.sample(range(1, Tk), len(asked["chunks"]) - 1))
+        asked["chunks"] = tuple(b - a for a, b in pairwise([0, *cuts, Tk]))
     if "lengths" in asked:
         asked["lengths"] = [dice.randrange(1, Tk + 1) for _ in range(B)]
     if isinstance(asked.get("offset"), list):
@@ -148,13 +154,22 @@ def _redrawn(fixed: dict[str, Any], made: Recipe, dice: random.Random) -> dict[s
     if "x_key" in fixed:
         drawn["x_key"] = _numbers(dice, (Tk, E))
     if "mask" in fixed:
-        lead = fixed["mask"].shape[:-2]
-        rows = (made.Tq if fixed["mask"].shape[-2] > 1 else 1,) if fixed["mask"].ndim > 1 else ()
-        keep = np.array([dice.random() < 0.6 for _ in range(int(np.prod((*lead, *rows, Tk))))])
-        keep = keep.reshape(*lead, *rows, Tk)
-        keep[..., dice.randrange(Tk)] = True
-        drawn["mask"] = keep
+        seen, masks = dice.randrange(Tk), fixed["mask"]
+        if isinstance(masks[0], dict):  # several of them
+            keeps = [_keep(dice, np.asarray(each["mask"]), made.Tq, Tk, seen) for each in masks]
+            drawn["mask"] = [{"mask": keep} for keep in keeps]
+        else:
+            drawn["mask"] = _keep(dice, np.asarray(masks), made.Tq, Tk, seen)
     return drawn
+
+
+def _keep(dice: random.Random, like: np.ndarray, Tq: int, Tk: int, seen: int) -> np.ndarray:
+    """A mask with the axes of another, in other sizes; one key is seen by all."""
+    rows = (Tq if like.shape[-2] > 1 else 1,) if like.ndim > 1 else ()
+    shape = (*like.shape[:-2], *rows, Tk)
+    keep = np.array([dice.random() < 0.6 for _ in range(int(np.prod(shape)))]).reshape(shape)
+    keep[..., seen] = True
+    return keep
 
 
 def _numbers(dice: random.Random, shape: tuple[int, ...]) -> np.ndarray:
