@@ -3,13 +3,15 @@
 Three runs against `headwork open` in a process of its own, on an empty progress file:
 
 start   from nothing to the first page, medians of five new processes
-check   one learner, one answer after the other: right ones, typical wrong ones, numbers that nothing explains
+check   one learner, one answer after the other: right ones, typical wrong ones, numbers that nothing
+        explains; to the marks and, where there is something to explain, to the explanation, which follows
 load    learners at once, each on fresh numbers of an exercise, each checking once a second: three in five
-        right, one in four with a slip in an entry, the others with numbers that nothing explains. One request
-        in twenty asks for other fresh numbers. Everybody has opened their exercise before, and read for a
-        few seconds. `headwork open` answers with as many processes as there are cores, and the generator
-        runs on the same cores. A time counts from the moment at which the request was due;
-        whoever waits for fresh numbers has nothing to check meanwhile.
+        right, one in four with a slip in an entry, the others with numbers that nothing explains. The page
+        of a wrong one takes its explanation, too, unless the next request is due before it comes. One request
+        in twenty asks for other fresh numbers.
+        Everybody has opened their exercise before, and read for a few seconds. `headwork open` answers with
+        as many processes as there are cores, and the generator runs on the same cores. A time counts from
+        the moment at which the request was due; whoever waits for fresh numbers has nothing to check.
 
 Afterwards the answers are counted in the data base: as many as the server said that it had kept.
 """
@@ -43,7 +45,7 @@ from headwork.workbook.rows import row_places
 
 RESULT = Path(__file__).parent / "results" / "web.json"
 RUNS = ("start", "check", "load")
-LOADED = ("checks", "fresh numbers")
+LOADED = ("checks", "explanations", "fresh numbers")
 STARTS, CHECKS, FRESH = 5, 400, 0.05
 READING = 5.0  # seconds from the last page that is opened to the first check
 EXERCISES = ("scores", "scaling", "softmax", "blend", "all-rows")
@@ -106,9 +108,10 @@ def server(progress: Path, *options: str):
     environment = os.environ | {"HEADWORK_PROGRESS": str(progress)}
     command = [sys.executable, "-m", "headwork", "open", "--no-browser", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        yield re.search(r"http://\S+/", process.stdout.readline())[0]
-        process.terminate()
-        process.wait()
+        try:
+            yield re.search(r"http://\S+/", process.stdout.readline())[0]
+        finally:
+            process.terminate()
 
 
 def measure_start() -> dict[str, float]:
@@ -134,12 +137,25 @@ async def _checks() -> dict[str, dict[str, float]]:
         made = {}
         for name, (exercise, question, answer) in ANSWERS.items():
             path = f"/exercise/{exercise}/{question}/answer"
-            await learner.post(path, block=answer)
+            await _checked(learner, path, answer)
             times = [
-                await learner.post(path, block=varied(answer, at)) for at in range(CHECKS // len(ANSWERS))
+                await _checked(learner, path, varied(answer, at)) for at in range(CHECKS // len(ANSWERS))
             ]
-            made[name] = told(times)
+            made[name] = told([marked for marked, _ in times])
+            if explained := [both for _, both in times if both]:
+                made[f"{name}, explained"] = told(explained)
         return made
+
+
+async def _checked(learner: "Learner", path: str, block: str) -> tuple[float, float]:
+    """Seconds to the marks, and to what explains them: 0 where nothing has to be explained."""
+    began = time.perf_counter()
+    wrong = await learner.check(path, block)
+    marked = time.perf_counter() - began
+    if not wrong:
+        return marked, 0.0
+    await learner.explanation()
+    return marked, time.perf_counter() - began
 
 
 def varied(answer: str, at: int) -> str:
@@ -169,24 +185,23 @@ def measure_load(learners: int, seconds: int, workers: int) -> dict[str, object]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "progress.sqlite3"
         with server(path, "--workers", str(workers)) as address:
-            checks, fresh, failed = asyncio.run(_load(address, plans))
+            times, overtaken, failed = asyncio.run(_load(address, plans))
         kept = sqlite3.connect(path).execute("SELECT count(*) FROM acts WHERE kind = 'answer'").fetchone()[0]
     return {
         "learners": learners,
         "seconds": seconds,
         "workers": workers,
-        "checks": told(checks),
-        "fresh numbers": told(fresh),
+        **{name: told(times[name]) for name in LOADED},
+        "explanations overtaken": overtaken,
         "failed": failed,
         "kept": kept,
-        "lost": len(checks) - kept,
+        "lost": len(times["checks"]) - kept,
     }
 
 
-async def _load(address: str, plans: list["Plan"]) -> tuple[list[float], list[float], int]:
-    checks: list[float] = []
-    fresh: list[float] = []
-    failed = 0
+async def _load(address: str, plans: list["Plan"]) -> tuple[dict[str, list[float]], int, int]:
+    times: dict[str, list[float]] = {name: [] for name in LOADED}
+    overtaken, failed = 0, 0
     learners = []
     for plan in plans:  # everybody has their exercise open before the clock starts
         learners.append(await Learner.of(address))
@@ -194,23 +209,36 @@ async def _load(address: str, plans: list["Plan"]) -> tuple[list[float], list[fl
     await asyncio.sleep(READING)
     began = time.perf_counter()
 
+    async def explain(learner: "Learner", asked: float) -> None:
+        await learner.explanation()
+        times["explanations"].append(time.perf_counter() - asked)
+
     async def learn(learner: "Learner", plan: Plan) -> None:
-        nonlocal failed
+        nonlocal overtaken, failed
         ready = began  # when the numbers to work on were there
+        explaining: asyncio.Task[None] | None = None
         for due, path, block in plan.requests:
             asked = max(began + due, ready)
             await asyncio.sleep(max(0.0, asked - time.perf_counter()))
             try:
-                await (learner.post(path, block) if block else learner.get(path))
+                if explaining and not explaining.done():  # the page gives up what it no longer shows
+                    explaining.cancel()
+                    overtaken += 1
+                    await learner.connect()
+                if not block:
+                    await learner.get(path)
+                    ready = time.perf_counter()
+                    times["fresh numbers"].append(ready - asked)
+                    continue
+                wrong = await learner.check(path, block)
+                times["checks"].append(time.perf_counter() - asked)
+                if wrong:
+                    explaining = asyncio.create_task(explain(learner, asked))
             except (OSError, asyncio.IncompleteReadError, ValueError):
                 failed += 1
-                continue
-            (checks if block else fresh).append(time.perf_counter() - asked)
-            if not block:
-                ready = time.perf_counter()
 
     await asyncio.gather(*map(learn, learners, plans))
-    return checks, fresh, failed
+    return times, overtaken, failed
 
 
 @dataclass(frozen=True)
@@ -260,44 +288,61 @@ def answer_to(exercise: str, dice: random.Random) -> tuple[str, str]:
 class Learner:
     """One connection that stays open, as a browser's does."""
 
-    def __init__(self, host: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.host, self.reader, self.writer, self.token = host, reader, writer, ""
+    def __init__(self, address: str) -> None:
+        self.place, self.token = urlsplit(address), ""
+        self.host, self.writer = self.place.netloc, None
 
     @classmethod
     async def of(cls, address: str) -> "Learner":
-        place = urlsplit(address)
-        reader, writer = await asyncio.open_connection(place.hostname, place.port)
-        writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        learner = cls(place.netloc, reader, writer)
+        learner = cls(address)
+        await learner.connect()
         await learner.get("/keys")
         return learner
 
-    async def get(self, path: str) -> float:
-        return await self._send(
+    async def connect(self) -> None:
+        """Begin a connection, in place of one that there may be."""
+        if self.writer:
+            self.writer.close()
+        self.reader, self.writer = await asyncio.open_connection(self.place.hostname, self.place.port)
+        self.writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    async def get(self, path: str) -> None:
+        await self._send(
             f"GET {path} HTTP/1.1\r\nHost: {self.host}\r\nCookie: headwork={self.token}\r\n\r\n".encode()
         )
 
-    async def post(self, path: str, block: str) -> float:
+    async def check(self, path: str, block: str) -> bool:
+        """Send an answer and wait for its marks; whether what explains them follows."""
         body = urlencode({"token": self.token, "block": block}).encode()
         head = (
             f"POST {path} HTTP/1.1\r\nHost: {self.host}\r\nCookie: headwork={self.token}\r\n"
             "Headwork-Part: 1\r\n"
             f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n\r\n"
         )
-        return await self._send(head.encode() + body)
+        return "headwork-marks: " in await self._send(head.encode() + body)
 
-    async def _send(self, request: bytes) -> float:
-        began = time.perf_counter()
+    async def explanation(self) -> None:
+        """Wait for what follows the marks."""
+        while await self._chunk():
+            pass
+
+    async def _send(self, request: bytes) -> str:
+        """The head of the answer, once its body is here, or the first part of it."""
         self.writer.write(request)
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         length = re.search(r"(?i)content-length: (\d+)", head)
+        if "transfer-encoding: chunked" in head.lower():
+            await self._chunk()
         await self.reader.readexactly(int(length[1]) if length else 0)
-        took = time.perf_counter() - began
         if not head.startswith("HTTP/1.1 200"):
             raise ValueError(head.split("\r\n")[0])
         token = re.search(r"headwork=([0-9a-f]{32})", head)
         self.token = token[1] if token else self.token
-        return took
+        return head.lower()
+
+    async def _chunk(self) -> bytes:
+        size = int(await self.reader.readuntil(b"\r\n"), 16)
+        return (await self.reader.readexactly(size + 2))[:-2]
 
 
 if __name__ == "__main__":

@@ -212,3 +212,11 @@ def test_a_line_that_does_not_fit_costs_nothing(before, line, said):
     with pytest.raises(AnswerError, match=said.replace("|", r"\|")):
         table.add(line)
     assert table.text == kept
+
+
+@pytest.mark.parametrize("answer", ["", "x", "_", "1 2 3", "1 2 3; 4 5 6; 7 8 9"])
+def test_more_or_fewer_rows_than_are_asked_are_said(answer):
+    """As a file of progress may have them that was written for an exercise which has changed since."""
+    exercise = find_exercise("all-rows")
+    with pytest.raises(AnswerError, match=r"rows of weights asked here: 2; I read [13]"):
+        judge(exercise, exercise.questions[1], answer, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -68,12 +69,20 @@ class Grids:
         return np.where(np.isnan(reach), 0, reach)
 
 
-def solve(target: Target, rules: tuple[Mistake, ...]) -> tuple[tuple[Mistake, Solution], ...]:
-    """The rules that give the answer, each with the number with which it does."""
+def solve(
+    target: Target, rules: tuple[Mistake, ...], says_something: Callable[[], bool] = lambda: True
+) -> tuple[tuple[Mistake, Solution], ...]:
+    """The rules that give the answer, each with the number with which it does.
+
+    says_something  whether a number that may be anything would: else none is looked for
+    """
     made = grids(target.problem, target.step, rules)
     rows = _in_reach(target, made) if made.rule.size else made.rule
     found = []
     for index in np.unique(made.rule[rows]):
+        parameter = rules[index].parameter
+        if not (parameter and parameter.whole) and not says_something():
+            continue
         mine = rows[made.rule[rows] == index]
         solution = _solution(target, rules[index], made.theta[mine], made.values[mine])
         if solution is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -315,7 +315,14 @@ def _with_a_number(target: Target) -> tuple[Finding, ...]:
 
 def solved_findings(target: Target, rules: Sequence[Mistake], tried: int) -> tuple[Finding, ...]:
     """The findings of rules with a number, of so many that were tried."""
-    findings = [_solved_finding(target, rule, found, tried) for rule, found in solve(target, tuple(rules))]
+
+    @cache
+    def says_something() -> bool:  # any answer with an entry or two that are off has such a number
+        bits = max(bits_of(target), bits_of(target, exact=True))
+        return bits - math.log2(tried) - most_telling(target) >= SOLVED
+
+    solved = solve(target, tuple(rules), says_something)
+    findings = [_solved_finding(target, rule, found, tried) for rule, found in solved]
     return _merged(target, [finding for finding in findings if finding.bits >= SOLVED])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ..diagnosis.verdicts import NOT_RIGHT
 from .events import Marked
 from .exercises import Exercise
-from .judging import Judged, judge, same_answer
+from .judging import Judged, judge
 from .progress import Act, Progress
 from .questions import Question, StepQuestion
 
@@ -47,9 +47,6 @@ def keep_answer(
     """
     acts = progress.acts(exercise.id)
     judged = judging(exercise, question, answer, earlier_answers(exercise, question, acts))
-    again = judged.verdict == NOT_RIGHT and any(
-        act.verdict == NOT_RIGHT and same_answer(question, act.text, answer)
-        for act in answers_to(question, acts)
-    )
+    before = tuple(act.text for act in answers_to(question, acts) if act.verdict == NOT_RIGHT)
     progress.record(exercise.id, question.id, "answer", answer, judged.verdict)
-    return Marked(exercise, question, answer, judged, again)
+    return Marked(exercise, question, answer, judged, before)

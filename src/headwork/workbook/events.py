@@ -109,14 +109,24 @@ class Marked:
     exercise, question  which
     answer   as it was read
     judged   what came of it
-    again    whether the learner gave the same numbers before, and they were not right
+    before   the learner's earlier answers to it that were not right
     """
 
     exercise: Exercise
     question: Question
     answer: str
     judged: Judged
-    again: bool
+    before: tuple[str, ...] = ()
+
+    @property
+    def again(self) -> bool:
+        """Whether the learner gave the same numbers before, and they were not right."""
+        from ..diagnosis.verdicts import NOT_RIGHT
+        from .judging import same_answer
+
+        if self.judged.verdict != NOT_RIGHT:
+            return False
+        return any(same_answer(self.question, earlier, self.answer) for earlier in self.before)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything about the mark."""

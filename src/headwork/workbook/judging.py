@@ -68,6 +68,11 @@ class Judged:
         return self.verdict in DONE
 
     @property
+    def is_explained(self) -> bool:
+        """Whether there is something to explain: a step that is not right."""
+        return self.step is not None and self.verdict == NOT_RIGHT
+
+    @property
     def explanation(self) -> Diagnosis | None:
         """What is behind a step that is not right; None where it is, and for other questions."""
         if self.marking is None or self.step is None:
@@ -275,10 +280,11 @@ def _values(answer: str) -> Array:
 
 
 def in_rows(question: StepQuestion, work: Trace, answer: str) -> Any:
-    """The answer, each row where it belongs; as it is where all rows are asked."""
+    """The answer, each row where it belongs; as it is where all rows are asked. Raises AnswerError."""
     if not question.rows:
         return answer
-    places = row_places(work, question.step, question.rows)
-    return [
-        {"row": list(place), "values": text} for place, text in zip(places, answer.split(";"), strict=True)
-    ]
+    places, rows = row_places(work, question.step, question.rows), answer.split(";")
+    if len(rows) != len(places):
+        asked = f"rows of {question.step} asked here: {len(places)}"
+        raise AnswerError(f"{asked}; I read {len(rows)}. Put ; between two rows.")
+    return [{"row": list(place), "values": text} for place, text in zip(places, rows, strict=True)]

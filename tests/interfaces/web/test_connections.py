@@ -114,3 +114,34 @@ def test_requests_that_come_in_time_are_answered_on_one_connection_for_as_long_a
         return answers
 
     assert asyncio.run(run()) == 9
+
+
+TRAILERS = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+
+
+@pytest.mark.parametrize(
+    ("begins", "goes_on", "most"),
+    [
+        pytest.param(b"GET / HTTP/1.1\r\n", b"X: " + b"x" * 1000 + b"\r\n", 16 * 2**20, id="a head that never ends"),
+        pytest.param(b"GET /", b"x" * 1000, 16 * 2**20, id="an address that never ends"),
+        pytest.param(TRAILERS, b"X: " + b"x" * 1000 + b"\r\n", 16 * 2**20, id="trailers that never end"),
+    ],
+)  # fmt: skip
+def test_who_says_too_much_is_given_up_before_it_fills_the_memory(begins, goes_on, most, monkeypatch):
+    monkeypatch.setattr(connections, "MOST_FOR_HEAD", 60)
+    monkeypatch.setattr(connections, "MOST_FOR_ANSWER", 60)
+
+    async def run():
+        sent = 0
+        async with served() as address:
+            reader, writer = await asyncio.open_connection(*address)
+            with contextlib.suppress(ConnectionError):
+                writer.write(begins)
+                while sent < 64 * 2**20 and not reader.at_eof():
+                    writer.write(goes_on * 16)
+                    sent += len(goes_on) * 16
+                    await writer.drain()
+            writer.close()
+        return sent
+
+    assert asyncio.run(run()) < most

@@ -107,12 +107,12 @@ def test_what_nobody_waits_for_is_done_in_a_quiet_moment_the_newest_first(desk, 
 
     async def run():
         await desk.ask(lambda kept: None)
-        desk.ahead(order.append, "oldest")
-        desk.ahead(lambda: 1 / 0)
-        desk.ahead(order.append, "newest")
+        desk.ahead(order.append, lambda name: order.append(f"{name}, beside"), "oldest")
+        desk.ahead(lambda: 1 / 0, order.append)
+        desk.ahead(order.append, lambda name: order.append(f"{name}, beside"), "newest")
         await desk.ask(lambda kept: None)
         assert order == []
         await asyncio.sleep(1.5)
 
     asyncio.run(run())
-    assert order == ["newest", "oldest"]
+    assert order == ["newest", "newest, beside", "oldest", "oldest, beside"]

@@ -1,7 +1,8 @@
-"""A connection that is given up when its peer is too slow: with a request's head, or with taking the answer.
+"""A connection that is given up when its peer is too slow, or says too much before anybody answers.
 
-uvicorn bounds how long a connection may be idle between requests, and `guarding.py` how long a body takes.
-Without this, whoever sends a byte now and then, or never reads, would hold a connection for good.
+uvicorn bounds how long a connection may be idle between requests, and `guarding.py` how long a body takes and
+how large it is. Without this, whoever sends a byte now and then, or never reads, would hold a connection for
+good, and a head that never ends would fill the memory.
 """
 
 from __future__ import annotations
@@ -9,19 +10,23 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 MOST_FOR_HEAD = 10.0  # seconds from the first moment, or byte, to the end of a request's head
 MOST_FOR_ANSWER = 90.0  # seconds from there to the last byte of the answer, past every bound of our own
+MOST_BYTES = 64 * 2**10  # of a head; of a whole request, more than any body that is read
+MOST_OF_REQUEST = 6 * 2**20
 
 
-class Connection(H11Protocol):
+class Connection(HttpToolsProtocol):
     """One connection, with a limit to each phase of a request."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self._limit: asyncio.TimerHandle | None = None
         self._limited: RequestResponseCycle | None = None  # the request whose answer the limit is for
+        self._in_head = True
+        self._bytes = 0  # of this request, up to now
 
     # the type is uvicorn's, which departs from asyncio's BaseTransport here as well
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -31,10 +36,23 @@ class Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """More of a request."""
+        self._bytes += len(data)
         super().data_received(data)
         if self._limit is None:
             self._set_limit(MOST_FOR_HEAD)
         self._limit_answer()
+        if self._bytes > (MOST_BYTES if self._in_head else MOST_OF_REQUEST):
+            self.transport.abort()
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        self._in_head, self._bytes = True, 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """The head of a request is whole."""
+        self._in_head = False
+        super().on_headers_complete()
 
     def on_response_complete(self) -> None:
         """Answered: how long it may stay idle is uvicorn's to say. While it closes, the rest is awaited."""

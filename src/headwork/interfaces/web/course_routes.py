@@ -7,32 +7,37 @@ A form answers with a redirect to the page that it came from, which shows what i
 from __future__ import annotations
 
 import secrets
+from collections.abc import AsyncIterator
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import (
+    HTMLResponse,
+    JSONResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 
-from ...errors import AnswerError
+from ...errors import AnswerError, HeadworkError
 from ...workbook.answering import keep_answer
 from ...workbook.exercises import Exercise
 from ...workbook.hinting import next_hint
 from ...workbook.keeping import Kept
 from ...workbook.questions import CodeQuestion, ExplainQuestion, Question, StepQuestion
 from ...workbook.standing import point_text, standing
-from .exercise_page import (
-    at_hand,
-    exercise_named,
-    exercise_page,
-    keep_at_hand,
-    prepare,
-    question_named,
-)
+from .addresses import at_hand, exercise_named, keep_at_hand, question_named, shared
+from .desk import Desk
+from .exercise_page import exercise_page
+from .explaining import Asked, Explained, explained, judge_once, prepare, prepare_marks
 from .forms import answer_in, typed_in
-from .question_views import QuestionView, judge_once, question_view
+from .question_views import QuestionView, question_view
 from .rendering import page, templates
 
 PART = "headwork-part"  # the header with which our JavaScript asks for one question alone
+MARKS = "Headwork-Marks"  # bytes of the answer up to where what explains it follows
+NOT_FOUND = Explained("What gives these numbers could not be found out. Reload the page to try again.", ())
 SEEDS = 10_000
 WORDS = ("yes", "partly", "no")
 LONGEST = 20_000  # characters of an explanation
@@ -47,7 +52,8 @@ async def exercise(request: Request) -> Response:
         return RedirectResponse(f"/exercise/{found.id}", 303)
     made = await request.app.state.desk.ask(exercise_page, found)
     for question in reversed([one for one in found.questions if isinstance(one, StepQuestion)]):
-        request.app.state.desk.ahead(prepare, found, question)  # the first one last, so that it comes first
+        # the first one last, so that it comes first
+        request.app.state.desk.ahead(prepare_marks, prepare, found.id, question.id)
     return page(request, "exercise.html", "contents", page=made, warning=made.warning)
 
 
@@ -118,11 +124,13 @@ async def read_block(request: Request, form: Form) -> Response:
 
 async def _exercise(request: Request) -> Exercise:
     """Drawing numbers takes a moment, so it is done where nobody else waits for it."""
-    name = request.path_params["name"]
+    name, desk = request.path_params["name"], request.app.state.desk
     found = at_hand(name)
-    if found is None:
-        found = keep_at_hand(name, await request.app.state.desk.draw(exercise_named, name))
-    return found
+    if found is not None:
+        return found
+    if "@" in name:
+        found = await desk.work(shared, name) or await desk.beside(exercise_named, name)
+    return keep_at_hand(name, found or await desk.work(exercise_named, name))
 
 
 async def _done(request: Request, form: Form, act: Any) -> Response:
@@ -145,7 +153,24 @@ def _part(
     """One question alone, and whether its exercise is done."""
     token = request.scope["state"]["token"]
     html = templates().get_template("question.html").render(exercise=exercise, q=view, token=token)
-    return HTMLResponse(html, status, {"Headwork-Done": "1"} if is_done else {})
+    headers = {"Headwork-Done": "1"} if is_done else {}
+    if view.awaits is None:
+        return HTMLResponse(html, status, headers)
+    marks = html.encode()
+    parts = _explained(request.app.state.desk, marks, view.awaits)
+    return StreamingResponse(parts, status, headers | {MARKS: str(len(marks))}, "text/html; charset=utf-8")
+
+
+async def _explained(desk: Desk, marks: bytes, asked: Asked) -> AsyncIterator[bytes]:
+    """The marks at once, then what explains the answer: nobody waits for the one to see the other."""
+    yield marks
+    template = templates().get_template("explanation.html")
+    try:
+        found = await desk.explain(explained, asked)
+    except (HeadworkError, TimeoutError):
+        yield template.render(explained=NOT_FOUND).encode()
+    else:
+        yield template.render(explained=found).encode() if found else b""
 
 
 def _act(kept: Kept, exercise: Exercise, at: int, form: Form, act: Any, is_part: bool) -> tuple[str, Any]:
@@ -159,7 +184,7 @@ def _act(kept: Kept, exercise: Exercise, at: int, form: Form, act: Any, is_part:
     if is_part:
         acts = kept.progress.acts(exercise.id)
         is_done = standing(exercise, acts).state == "done"
-        return error, (question_view(exercise, at, acts, error, typed), is_done)
+        return error, (question_view(exercise, at, acts, error, typed, is_part=True), is_done)
     return error, exercise_page(kept, exercise, {question: (error, typed or {})}) if error else None
 
 

@@ -8,18 +8,20 @@ no end of the program takes it. Within a second it is on the disk, too, and a po
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
 
 from ...workbook.keeping import Kept, open_progress
+from .turns import NewestFirst
 
 MOST_SECONDS = 30.0  # after which a page says that it took too long
 TOGETHER = 0.015  # seconds of work that one transaction takes in
@@ -27,6 +29,16 @@ SYNC = 0.5  # seconds from one wait for the disk to the next
 MOST_AHEAD = 256  # kept waiting; what is dropped is done when somebody needs it
 QUIET = 0.2  # seconds without work for anybody, after which there is time for what nobody waits for
 T = TypeVar("T")
+
+
+@cache
+def settle() -> None:
+    """Once what a process needs is there: look for garbage now, in a quiet moment, and never again in that.
+
+    Special cases: none. It takes a tenth of a second, which would come in the middle of somebody's answer.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass
@@ -68,16 +80,17 @@ class Desk:
     path  the file of progress that somebody named, or None for the user's own
     """
 
-    def __init__(self, path: Path | None, drawing: Executor | None = None) -> None:
+    def __init__(self, path: Path | None, beside: Executor | None = None) -> None:
         self.path = path
-        self._drawing = drawing  # a process that draws numbers, or None for the thread of the bench
+        self._beside = beside  # a process that draws and explains, or None for the thread of the bench
+        self._explaining = NewestFirst()
         self._stack = ExitStack()
         self._kept: Kept | None = None
         self._waiting: deque[Job] = deque()
         self._with_progress = ThreadPoolExecutor(1, "headwork-progress")
         self._bench = ThreadPoolExecutor(1, "headwork-bench")
         self._busy = time.monotonic()  # when somebody last asked or was answered
-        self._ahead: deque[Callable[[], Any]] = deque(maxlen=MOST_AHEAD)
+        self._ahead: deque[tuple[Callable[[], Any], ...]] = deque(maxlen=MOST_AHEAD)
         self._spare = ThreadPoolExecutor(1, "headwork-spare")
         self._disk = ThreadPoolExecutor(1, "headwork-disk")
         self._closing = Event()
@@ -98,16 +111,25 @@ class Desk:
         given = asyncio.get_running_loop().run_in_executor(self._bench, lambda: work(*arguments))
         return await asyncio.wait_for(given, MOST_SECONDS)
 
-    async def draw(self, work: Callable[[str], T], name: str) -> T:
-        """What `work(name)` gives, beside the threads that others wait for, where there is such a place."""
-        if self._drawing is None or "@" not in name:
-            return await self.work(work, name)
-        given = asyncio.get_running_loop().run_in_executor(self._drawing, work, name)
-        return await asyncio.wait_for(given, MOST_SECONDS)
+    async def beside(self, work: Callable[..., T], *arguments: Any) -> T:
+        """What `work(…)` gives, in a process beside this one, where there is one: no marks wait for it."""
+        if self._beside is None:
+            return await self.work(work, *arguments)
+        try:
+            given = asyncio.get_running_loop().run_in_executor(self._beside, work, *arguments)
+            return await asyncio.wait_for(given, MOST_SECONDS)
+        except BrokenExecutor:  # it was killed: from now on without it
+            self._beside = None
+            return await self.work(work, *arguments)
 
-    def ahead(self, work: Callable[..., Any], *arguments: Any) -> None:
-        """Have `work(…)` done when there is time: nobody waits for it, and what fails will fail again."""
-        self._ahead.append(partial(work, *arguments))
+    async def explain(self, work: Callable[..., T], *arguments: Any) -> T:
+        """The same, one after the other: numbers that somebody waits for are drawn in between."""
+        async with asyncio.timeout(MOST_SECONDS), self._explaining:
+            return await self.beside(work, *arguments)
+
+    def ahead(self, here: Callable[..., Any], beside: Callable[..., Any], *arguments: Any) -> None:
+        """Have work done when there is time, in each process its own: what fails will fail again."""
+        self._ahead.append((partial(here, *arguments), partial(beside, *arguments)))
         if len(self._ahead) == 1:
             self._spare.submit(self._do_ahead)
 
@@ -156,7 +178,14 @@ class Desk:
                 time.sleep(QUIET)
             else:
                 with suppress(Exception):
-                    self._ahead.pop()()
+                    here, beside = self._ahead.pop()
+                    here()
+                    self._do_beside(beside)
+                    settle()
+                    self._do_beside(settle)
+
+    def _do_beside(self, work: Callable[[], Any]) -> None:
+        work() if self._beside is None else self._beside.submit(work).result()
 
     def _open(self) -> Kept:
         if self._kept is None:

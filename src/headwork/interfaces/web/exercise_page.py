@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...errors import UnknownNameError
 from ...workbook.course import ExerciseSet, Part, exercises, place_of, set_of
 from ...workbook.endings import exercise_closed
 from ...workbook.events import Said
 from ...workbook.exercises import Exercise
-from ...workbook.finding import find_exercise
-from ...workbook.judging import judge
 from ...workbook.keeping import Kept
-from ...workbook.questions import Question, StepQuestion
+from ...workbook.questions import Question
 from ...workbook.standing import Standing, standing
-from .forms import size_of
 from .matrices import Matrix, in_view
 from .question_views import QuestionView, question_view
-
-MOST_FOUND = 2048
-NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}(?:@\d{1,19})?")
 
 
 @dataclass(frozen=True)
@@ -51,64 +43,6 @@ class ExercisePage:
     def fresh(self) -> str:
         """The exercise whose fresh numbers can be drawn from here; "" for none."""
         return (self.exercise.drawn_from or self.exercise.id) if self.exercise.separates else ""
-
-
-def exercise_named(name: str) -> Exercise:
-    """The exercise of an address.
-
-    name  its id, with @ and a seed behind it for fresh numbers
-    Raises UnknownNameError; OptionError: it has no fresh numbers. Special cases: none.
-    """
-    if not NAME.fullmatch(name):
-        raise UnknownNameError("There is no such exercise.")
-    return find_exercise(name)
-
-
-_FOUND: dict[str, Exercise] = {}  # drawn numbers take a moment, and learners come back to theirs
-
-
-def keep_at_hand(name: str, found: Exercise) -> Exercise:
-    """The exercise, which `at_hand` gives from now on.
-
-    name, found  of its address
-    Raises nothing. Special cases: the oldest make room.
-    """
-    while len(_FOUND) >= MOST_FOUND:
-        _FOUND.pop(next(iter(_FOUND)))
-    return _FOUND.setdefault(name, found)
-
-
-def at_hand(name: str) -> Exercise | None:
-    """The exercise of an address, if it has been found before, at once.
-
-    name  as in `exercise_named`
-    Raises nothing. Special cases: none.
-    """
-    return _FOUND.get(name)
-
-
-def prepare(exercise: Exercise, question: StepQuestion) -> None:
-    """Work out what marking and explaining an answer takes, while the learner still reads the question.
-
-    exercise, question  which
-    Raises FileError. Special cases: none.
-    """
-    rows, columns = size_of(exercise, question)
-    # numbers that nothing explains: everything is looked at
-    numbers = [[f"{7.5 + 2 * i + 7 * j}" for j in range(columns)] for i in range(rows)]
-    assert judge(exercise, question, "; ".join(map(" ".join, numbers)), {}).explanation is not None
-
-
-def question_named(exercise: Exercise, id: str) -> int:
-    """The place of a question of that id, from 0.
-
-    exercise, id  which
-    Raises UnknownNameError. Special cases: none.
-    """
-    for at, question in enumerate(exercise.questions):
-        if question.id == id:
-            return at
-    raise UnknownNameError(f"{exercise.id} has no such question.")
 
 
 def exercise_page(

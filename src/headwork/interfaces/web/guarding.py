@@ -73,6 +73,8 @@ class Guard:
 
     def _refused(self, scope: Scope, headers: Headers) -> tuple[int, str] | None:
         host = headers.get("host", "")
+        if len(headers.getlist("host")) > 1:
+            return 400, "The address of this request can be read in two ways."
         if not self._serves(host):
             return 421, "This address does not belong to Headwork."
         if len(scope["raw_path"] or b"") + len(scope["query_string"]) > MOST_URL:

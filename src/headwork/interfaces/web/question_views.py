@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from ...workbook.answering import answers_to, earlier_answers
 from ...workbook.answers import Table
 from ...workbook.choosing import chosen_options
 from ...workbook.exercises import Exercise
-from ...workbook.judging import Judged, judge
+from ...workbook.judging import Judged
 from ...workbook.progress import Act
 from ...workbook.questions import (
     ChoiceQuestion,
@@ -36,7 +35,7 @@ from ...workbook.rows import block_title, columns_of, row_axis, row_places
 from ...workbook.solutions import solution
 from ...workbook.standing import GUESSED, hints_open, is_done, point_text
 from ...workbook.tracks import Track, track_named
-from ..explanation_text import explanation_texts
+from .explaining import Asked, Explained, asked_about, behind, judge_once
 from .forms import cell_name, size_of
 
 # verdict -> class, sign, word. The word alone says it, and so does the sign: colour only helps.
@@ -141,7 +140,7 @@ class QuestionView:
     mark      of a single answer: class, sign, word
     tally     class, sign, count and words, for each verdict there is
     sentence  about the answer; remarks: how it was read
-    hint      where to look; full: what explains it, paragraph by paragraph
+    explained  what explains the answer, if anything; awaits: what is still to be explained
     hints     that are open; more_hints: whether there is another
     solved    lines of the worked solution, None while it is closed
     error     why an answer could not be read
@@ -160,8 +159,8 @@ class QuestionView:
     tally: tuple[tuple[str, str, str], ...] = ()
     sentence: str = ""
     remarks: tuple[str, ...] = ()
-    hint: str = ""
-    full: tuple[str, ...] = ()
+    explained: Explained | None = None
+    awaits: Asked | None = None
     hints: tuple[str, ...] = ()
     more_hints: bool = False
     solved: tuple[str, ...] | None = None
@@ -188,11 +187,13 @@ def question_view(
     acts: Sequence[Act],
     error: str = "",
     typed: Mapping[str, str] | None = None,
+    is_part: bool = False,
 ) -> QuestionView:
     """A question as its page shows it.
 
     exercise, at  which, from 0; acts: of the exercise, the oldest first
     error, typed  why the answer that was sent now could not be read, and what it was
+    is_part       whether it is shown at once, and what explains the answer follows
     Raises FileError. Special cases: an answer in progress that can no longer be read has no mark.
     """
     question = exercise.questions[at]
@@ -216,7 +217,8 @@ def question_view(
     answer = answers[-1].text if answers and not error else ""
     judged = _judged(exercise, question, answer, acts) if answer else None
     marked = _marked(judged) if judged else {}
-    return QuestionView(**common, **marked, **_form(exercise, question, answer, judged, typed))
+    why = _explanation(exercise, question, answer, acts, judged, is_part) if judged else {}
+    return QuestionView(**common, **marked, **why, **_form(exercise, question, answer, judged, typed))
 
 
 def newest_check(question: CodeQuestion, acts: Sequence[Act]) -> Checked | None:
@@ -245,34 +247,24 @@ def _judged(exercise: Exercise, question: Question, answer: str, acts: Sequence[
         return None
 
 
-def judge_once(
-    exercise: Exercise, question: Question, answer: str, earlier: Mapping[StepQuestion, str]
-) -> Judged:
-    """As `judge`, and remembered: a page shows every question's last answer, and only the new one needs work.
-
-    exercise, question, answer, earlier  as in `judge`
-    Raises AnswerError. Special cases: none.
-    """
-    return _remembered(exercise, question, answer, tuple(earlier.items()))
-
-
-@lru_cache(maxsize=512)
-def _remembered(
-    exercise: Exercise, question: Question, answer: str, earlier: tuple[tuple[StepQuestion, str], ...]
-) -> Judged:
-    return judge(exercise, question, answer, dict(earlier))
-
-
 def _marked(judged: Judged) -> dict[str, Any]:
     """What there is to say about an answer."""
     said: dict[str, Any] = {"sentence": judged.sentence}
     if judged.step is None:
         return {**said, "mark": MARKS[judged.verdict]}
-    said |= {"tally": tuple(_tally(judged)), "remarks": tuple(_remarks(judged))}
-    found = judged.explanation
-    if found is not None and judged.verdict == NOT_RIGHT:
-        said |= {"hint": found.hint, "full": tuple(explanation_texts(found))}
-    return said
+    return {**said, "tally": tuple(_tally(judged)), "remarks": tuple(_remarks(judged))}
+
+
+def _explanation(
+    exercise: Exercise, question: Question, answer: str, acts: Sequence[Act], judged: Judged, is_part: bool
+) -> dict[str, Any]:
+    """What explains an answer, or what to ask for it: a part is shown before that is found."""
+    if not judged.is_explained:
+        return {}
+    if not is_part:
+        return {"explained": behind(judged)}
+    earlier = earlier_answers(exercise, question, acts)
+    return {"awaits": asked_about(exercise, question, answer, earlier)}
 
 
 def _remarks(judged: Judged) -> Iterator[str]:

@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from ...errors import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from concurrent.futures import Executor
 
     import uvicorn
@@ -30,7 +32,7 @@ WARNING = (
 GRACE = 1  # seconds for what is being answered when the server stops
 # New objects, and rounds, after which Python looks for garbage. Nearly all that a server holds stays (the
 # course, the catalogue, numbers that somebody works on): looking through it took a tenth of the time.
-GARBAGE = (100_000, 20, 20)
+GARBAGE = (20_000, 20, 50)
 
 
 def run_open(
@@ -47,20 +49,20 @@ def run_open(
     Special cases: none.
     """
     gc.set_threshold(*GARBAGE)
-    with listening(host, port, shared=workers > 1) as taken:
+    with listening(host, port, shared=workers > 1) as taken, ExitStack() as stack:
         address = address_of(host, taken.getsockname()[1])
         print(_json({"address": address}) if json else f"Headwork is at {address}\n{ENDS}", flush=True)
         if not is_loopback(host):
             print(f"Warning: {WARNING}", file=sys.stderr, flush=True)
-        run = partial(serve, taken, host, progress)
+        wait: Callable[[], None] = partial(serve, taken, host, progress)
         if workers > 1:
-            from .workers import start, wait
+            from .workers import started
 
             # before there are threads: they do not fork
-            run = partial(wait, start(workers, taken, partial(serve, host=host, progress=progress)))
+            wait = stack.enter_context(started(workers, taken, partial(serve, host=host, progress=progress)))
         if browser:
             threading.Thread(target=_show, args=(address,), daemon=True).start()
-        run()
+        wait()
     if not json:
         print("\nStopped. Your answers are kept.")
     return 0
@@ -128,11 +130,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def serve(taken: socket.socket, host: str, progress: Path | None, drawing: Executor | None = None) -> None:
+def serve(taken: socket.socket, host: str, progress: Path | None, beside: Executor | None = None) -> None:
     """Answer until somebody stops it.
 
     taken  a socket that listens; host: the address that it has; progress: as in `run_open`
-    drawing  as in `make_app`
+    beside  as in `make_app`
     Raises nothing. Special cases: Ctrl-C and a termination signal both let what is being answered end.
     """
     import uvicorn
@@ -140,7 +142,7 @@ def serve(taken: socket.socket, host: str, progress: Path | None, drawing: Execu
     from .app import make_app
     from .guarding import NAMES
 
-    server = uvicorn.Server(settings(make_app(progress, NAMES if is_loopback(host) else None, drawing)))
+    server = uvicorn.Server(settings(make_app(progress, NAMES if is_loopback(host) else None, beside)))
     # uvicorn catches these two, and raises them again at its end: by then they have done their work
     before = {each: signal.signal(each, _nothing) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -166,10 +168,10 @@ def settings(app: ASGIApp) -> uvicorn.Config:
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE,
         limit_concurrency=512,
-        h11_max_incomplete_event_size=64 * 2**10,
         ws="none",
     )
 

@@ -2,8 +2,9 @@
 
 Each has a socket of its own, over which the system spreads those who connect: at a single one, whichever
 process is awake first takes them all. They share the file of progress, which SQLite lets them write one
-after the other, and nothing else. Beside each, another draws fresh numbers, which takes far longer than to
-mark an answer and would hold up everybody else's.
+after the other, and a folder with the numbers that were drawn: a second connection may come to another one.
+Beside each, one more process draws fresh numbers and explains what is not right: that takes far longer than
+to mark an answer, and would hold up everybody else's.
 """
 
 from __future__ import annotations
@@ -13,20 +14,35 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
 from multiprocessing.context import ForkProcess
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-DRAWING = 5  # how much a process that draws numbers gives way to those that answer: it takes long
-Serve = Callable[..., None]  # answers at a socket until a signal stops it, with a process that draws
+from .addresses import share
+
+EXPLAINING = f"{__package__}.explaining"  # what it will need soon
+GIVING_WAY = 15  # how much a process that draws and explains gives way to those that mark
+Serve = Callable[..., None]  # answers at a socket until a signal stops it, with a process beside it
 
 
-def start(count: int, taken: socket.socket, serve: Serve) -> list[ForkProcess]:
-    """Processes that serve.
+@contextmanager
+def started(count: int, taken: socket.socket, serve: Serve) -> Iterator[Callable[[], None]]:
+    """Processes that serve; what waits for them to end.
 
     count  how many; taken: a socket that listens and is shared; serve: what each of them does
     Raises nothing. Special cases: they end with their parent, however that ends.
     """
+    with TemporaryDirectory(prefix="headwork-") as folder:
+        share(Path(folder))
+        yield partial(wait, _start(count, taken, serve))
+
+
+def _start(count: int, taken: socket.socket, serve: Serve) -> list[ForkProcess]:
     sockets = [taken, *(beside(taken) for _ in range(count - 1))]
     context = multiprocessing.get_context("fork")
     children = [context.Process(target=_work, args=(own, sockets, serve)) for own in sockets]
@@ -56,15 +72,16 @@ def _work(own: socket.socket, sockets: list[socket.socket], serve: Serve) -> Non
         if other is not own:  # left open, it would take connections that nobody answers
             other.close()
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(1, context, _begin_to_draw, (own,)) as drawing:
-        drawing.submit(int).result()  # it is there, before there are threads
+    with ProcessPoolExecutor(1, context, _begin_beside, (own,)) as beside:
+        beside.submit(int).result()  # it is there, before there are threads
+        beside.submit(import_module, EXPLAINING)
         threading.Thread(target=_end_with_parent, daemon=True).start()
-        serve(own, drawing=drawing)
+        serve(own, beside=beside)
 
 
-def _begin_to_draw(own: socket.socket) -> None:
+def _begin_beside(own: socket.socket) -> None:
     own.close()
-    os.nice(DRAWING)
+    os.nice(GIVING_WAY)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for its parent, which ends it
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -68,6 +68,7 @@ const fitted = (rows, lines) => {   /* everything in one line, row after row */
 const say = (place, text) => { const p = document.createElement("p"); p.className = "unreadable"; p.textContent = text; place.replaceChildren(p); };
 
 /* ── a form of a question changes that question alone; what stays on the page stays where it is ── */
+const following = {};   /* by question: the request whose answer it shows */
 document.addEventListener("submit", async (event) => {
   const form = event.target, section = form.closest("[data-question]");
   if (!section || form.method !== "post") return;
@@ -78,9 +79,11 @@ document.addEventListener("submit", async (event) => {
   const isAnswer = /\/(answer|explanation)$/.test(action), focused = document.activeElement?.id;
   const fields = isAnswer ? [] : [...section.querySelectorAll("[data-answers] input:not([type=hidden]), [data-answers] textarea")];
   const kept = fields.map((field) => [field.name, field.value, field.checked]);
+  following[section.id]?.abort();   /* what explains the answer before is not waited for any more */
+  const { signal } = (following[section.id] = new AbortController());
   let answer;
   try {
-    answer = await fetch(action, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { "Headwork-Part": "1" } });
+    answer = await fetch(action, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { "Headwork-Part": "1" }, signal });
   } catch { answer = null; }
   delete section.dataset.busy;
   if (!answer || ![200, 422].includes(answer.status) || !answer.headers.get("content-type")?.startsWith("text/html")) {
@@ -89,9 +92,11 @@ document.addEventListener("submit", async (event) => {
     return;
   }
   const made = document.createElement("template");
-  made.innerHTML = await answer.text();
+  const [marks, rest] = await inTwo(answer);
+  made.innerHTML = marks;
   const fresh = made.content.querySelector("[data-question]");
   section.replaceWith(fresh);
+  if (rest) explain(fresh.querySelector(".explanation"), rest);
   for (const [name, value, checked] of kept) {   /* typed and not checked: a hint does not take it away */
     for (const field of fresh.querySelectorAll(`[data-answers] [name="${CSS.escape(name)}"]`)) {
       if (!["radio", "checkbox"].includes(field.type)) field.value = value;
@@ -104,6 +109,27 @@ document.addEventListener("submit", async (event) => {
   reach();
   if (answer.headers.get("Headwork-Done")) closing();
 });
+const explain = async (place, rest) => {   /* what follows the marks takes the place that was kept for it */
+  const made = document.createElement("template");
+  made.innerHTML = await rest.catch(() => "");
+  place.replaceWith(made.content);
+};
+const inTwo = async (answer) => {   /* the marks, of so many bytes, are there at once; then what explains them */
+  const length = Number(answer.headers.get("Headwork-Marks"));
+  if (!length) return [await answer.text(), null];
+  const reader = answer.body.getReader();
+  let bytes = new Uint8Array();
+  const more = async () => {
+    const { done, value = [] } = await reader.read();
+    const joined = new Uint8Array(bytes.length + value.length);
+    joined.set(bytes); joined.set(value, bytes.length); bytes = joined;
+    return !done;
+  };
+  const text = (...place) => new TextDecoder().decode(bytes.slice(...place));
+  while (bytes.length < length && await more());
+  const rest = async () => { while (await more()); return text(length); };
+  return [text(0, length), rest()];
+};
 const firstWrong = (section) => section.querySelector('[aria-invalid="true"]') ?? (section.querySelector(".unreadable") ? section.querySelector("[data-answers] input:not([type=hidden]), textarea") : null);
 const next = (section) => (section.classList.contains("done") ? section.nextElementSibling?.querySelector("h2") ?? section.querySelector("h2") : null);
 const closing = async () => {   /* what is said at the end comes with the whole page */
