@@ -73,9 +73,10 @@ def draw_battery(
     alignment  "lower_right": the last query stands with the last key; "upper_left": the first with the first
     """
     main, *others = dtypes
-    plan = [(entry, main) for entry in ENTRIES]
+    entries = [entry for entry in ENTRIES if supports(entry.feature)]
+    plan = [(entry, main) for entry in entries]
     if supports("dtypes"):
-        plan += [(entry, dtype) for dtype in others for entry in ENTRIES if entry.in_every_dtype]
+        plan += [(entry, dtype) for dtype in others for entry in entries if entry.in_every_dtype]
     drawn = (draw_case(entry, dtype, sizes, alignment, dtype != main) for entry, dtype in plan)
     cases = (case for case in drawn if case is not None and all(map(supports, case.needs)))
     unique: dict[object, Case] = {}
@@ -96,7 +97,6 @@ def _bytes(value: object) -> object:
     return value.tobytes() if isinstance(value, np.ndarray) else value
 
 
-@lru_cache(maxsize=1024)
 def draw_case(
     entry: Entry, dtype: str, sizes: Sizes = ANY, alignment: str = "lower_right", is_other: bool = False
 ) -> Case | None:
@@ -105,8 +105,15 @@ def draw_case(
     is_other  its point is the dtype, which is not the one that everything is checked in
     """
     found = fitted(sizes, tuple(entry.sizes.items()), entry.keep)
-    if found is None:
-        return None
+    return None if found is None else _drawn(entry, dtype, tuple(found.items()), alignment, is_other)
+
+
+@lru_cache(maxsize=1024)
+def _drawn(
+    entry: Entry, dtype: str, sizes: tuple[tuple[str, int], ...], alignment: str, is_other: bool
+) -> Case:
+    """The same problem for the same sizes, whatever else the function takes."""
+    found = dict(sizes)
     fields = entry.draw(dice_for(entry.seed, dtype, found))
     needs = {entry.feature, *needs_of(fields, found)} | ({"dtypes"} if is_other else set())
     if alignment == "upper_left" and "offset" not in fields and any(name in fields for name in PLACED):

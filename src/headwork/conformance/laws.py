@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..diagnosis.remembering import remembered
 from ..diagnosis.tolerance import Precision, in_float64
 from ..mechanism.masks import allowed_keys, is_masked
 from ..mechanism.positions import query_positions
@@ -59,6 +60,7 @@ class Law:
         return np.asarray(broken & ~both_odd & _see_something(asked[-1]))
 
 
+@remembered()
 def tolerance(problem: Problem) -> float:
     """How far two honest outputs for this problem may be apart from the exact one."""
     exact = in_float64(problem)
