@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from headwork.errors import FileError
-from headwork.workbook.progress import APPLICATION, KINDS, SCHEMA, Act, Progress
+from headwork.workbook.progress import APPLICATION, KINDS, SCHEMA, TABLE, Act, Progress
 from headwork.workbook.transfer import from_json, to_json, write_whole
 
 
@@ -270,6 +270,23 @@ def test_two_processes_write_at_once_and_nothing_is_lost(path):
     assert [writer.wait(timeout=60) for writer in writers] == [0, 0, 0]
     with Progress(path) as progress:
         assert len(progress.acts()) == 75
+
+
+def test_a_file_that_another_process_is_making_is_not_taken_for_another_program_s(path, monkeypatch):
+    """Between two looks at whose file it is: the table was there, and whose it is had been read before."""
+    read = Progress._pragma
+
+    def and_then_another_writes(self, name):
+        value = read(self, name)
+        whose = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {SCHEMA}"
+        if name == "application_id":
+            with suppress(sqlite3.OperationalError), sqlite3.connect(path, timeout=0) as other:
+                other.executescript(f"BEGIN IMMEDIATE; {TABLE}; {whose}; COMMIT")
+        return value
+
+    monkeypatch.setattr(Progress, "_pragma", and_then_another_writes)
+    with Progress(path) as progress:
+        assert progress.acts() == ()
 
 
 def test_a_writer_that_is_held_up_says_so_in_the_end(path, monkeypatch):

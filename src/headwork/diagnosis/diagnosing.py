@@ -141,8 +141,12 @@ class Diagnosis:
 
 
 def _first_step(hypothesis: Hypothesis) -> str:
-    """The title of the first step that one of these mistakes replaces, in small letters."""
+    """The title of the first step that one of these mistakes replaces, in small letters.
+
+    The largest entry of a row only moves the exponentials: who went wrong further on finds nothing there.
+    """
     names = [name for mistake in hypothesis for name in mistake.steps]
+    names = [name for name in names if name != "row-max"] or names
     title = next((step.title for step in STEPS if step.name in names), "Read the problem")
     return title[0].lower() + title[1:]
 

@@ -15,6 +15,7 @@ from .formulas import formula_of
 from .latex_text import plain_formula
 
 MOST_OTHERS = 3  # other rules that give the same numbers, named in a sentence; diagnose has all of them
+SOFTMAX = ("row-max", "row-sum")  # of two steps that are not right the mistake's formula is that of both
 WITHOUT = ("before-softmax", "empty-rows", "after-softmax", "allow")  # steps that have words, not a formula
 
 
@@ -37,7 +38,8 @@ def formula_texts(problem: Problem, finding: Finding) -> Iterator[str]:
     """The formula that gives the numbers and the one that is asked for, for each mistake."""
     for mistake in finding.readings[0]:
         wrong = plain_formula(mistake.formula)
-        steps = [step for step in STEPS if step.name in mistake.steps and step.name not in WITHOUT]
+        without = WITHOUT if len(mistake.steps) == 1 else (*WITHOUT, *SOFTMAX)
+        steps = [step for step in STEPS if step.name in mistake.steps and step.name not in without]
         right = f" instead of {formula_of(steps[0], problem)}" if steps and "instead of" not in wrong else ""
         yield f"As a formula: {wrong}{right}."
 

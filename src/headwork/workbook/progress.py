@@ -207,6 +207,15 @@ class Progress:
             raise
         self._connection.execute("COMMIT")
 
+    @contextmanager
+    def _snapshot(self) -> Iterator[None]:
+        """What is read inside was there at one moment."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.execute("COMMIT")
+
     def _prepare(self) -> None:
         """Make the table in a new file, and keep it so that nothing is lost."""
         if self._pragma("user_version") == 0:
@@ -221,8 +230,9 @@ class Progress:
 
     def _check_owner(self) -> None:
         """Look at what kind of file this is before anything is written to it."""
-        version, owner = self._pragma("user_version"), self._pragma("application_id")
-        tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        with self._snapshot():  # another process may be making the table
+            version, owner = self._pragma("user_version"), self._pragma("application_id")
+            tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if owner != APPLICATION and (tables or version or owner):
             raise FileError(
                 f"{self.path} is an SQLite database of another program. Name another file with --progress."

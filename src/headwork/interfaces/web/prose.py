@@ -27,7 +27,10 @@ LINKS = (
     (re.compile(r"headwork explain ([a-z0-9-]+)"), "/mistakes/{}"),
     (re.compile(r"headwork practice ([a-z0-9.-]+(?:@\d+)?)(?![\w@])"), "/exercise/{}"),
 )
-PLACES = (("headwork mistakes", "/mistakes", "the list of mistakes"), ("headwork list", "/", "the contents"))
+PLACES = (
+    ("headwork mistakes", "/mistakes", "the list of mistakes"),
+    ("headwork list", "/", "the list of exercises"),
+)
 
 
 def signs(text: str) -> Markup:
@@ -52,8 +55,14 @@ def line(text: str) -> Markup:
     for pattern, address in LINKS:
         html = pattern.sub(partial(_page_of, address), html)
     for command, address, words in PLACES:
-        html = html.replace(command, _link(address, words))
+        html = re.sub(rf"(^|[.?!] )?{command}", partial(_place, address, words), html)
     return Markup(html)
+
+
+def _place(address: str, words: str, match: re.Match[str]) -> str:
+    """A link in place of a command, with a capital where a sentence begins."""
+    begins = match[1] is not None
+    return (match[1] or "") + _link(address, words[0].upper() + words[1:] if begins else words)
 
 
 def _page_of(address: str, match: re.Match[str]) -> str:
