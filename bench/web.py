@@ -317,7 +317,8 @@ class Learner:
         head = (
             f"POST {path} HTTP/1.1\r\nHost: {self.host}\r\nCookie: headwork={self.token}\r\n"
             "Headwork-Part: 1\r\n"
-            f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n\r\n"
+            "Content-Type: application/x-www-form-urlencoded;charset=UTF-8\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
         )
         return "headwork-marks: " in await self._send(head.encode() + body)
 

@@ -128,6 +128,34 @@ def test_an_exercise_is_solved_without_javascript(window):
     assert "2 queries" in page.locator("h2").first.inner_text()
 
 
+def checked(page, texts):
+    """The weights of two rows, filled in and checked."""
+    for at, text in enumerate(texts):
+        cells(page, "weights").nth(at).fill(text)
+    page.keyboard.press("Enter")
+
+
+def test_a_hint_leaves_the_explanation_as_it_is(window):
+    page = window()
+    page.goto("/exercise/all-rows")
+    checked(page, BY_COLUMNS)
+    page.locator("#q-weights .explanation summary").click()
+    page.locator("#q-weights").get_by_role("button", name="hint").click()
+    page.locator("#q-weights .hints li").first.wait_for()
+    expect(page.locator("#q-weights .explanation")).to_have_count(1)
+    expect(page.locator("#q-weights .explanation details")).to_have_attribute("open", "")
+
+
+def test_what_explains_an_answer_goes_with_it(window):
+    page = window()
+    page.goto("/exercise/all-rows")
+    checked(page, BY_COLUMNS)
+    page.locator("#q-weights .explanation details").wait_for()
+    checked(page, WEIGHTS)
+    expect(page.locator("#q-weights .tally")).to_contain_text("6 right")
+    expect(page.locator("#q-weights .explanation")).to_have_count(0)
+
+
 def test_an_explanation_is_compared_point_by_point(window):
     page = window()
     page.goto("/exercise/asymmetry")

@@ -145,3 +145,53 @@ def test_who_says_too_much_is_given_up_before_it_fills_the_memory(begins, goes_o
         return sent
 
     assert asyncio.run(run()) < most
+
+
+@pytest.mark.parametrize(
+    ("begins", "again"),
+    [(b"", b"GET / HTTP/1.1\r\n\r\n"), (TRAILERS, b"a:\r\n")],
+    ids=["requests that nobody waits for", "trailers of many short lines"],
+)
+def test_small_things_in_great_number_are_not_kept(begins, again, monkeypatch):
+    """What a connection keeps, of what a peer sends on and on."""
+    seen, begin = [], connections.Connection.connection_made
+    monkeypatch.setattr(
+        connections.Connection, "connection_made", lambda self, to: (seen.append(self), begin(self, to))[1]
+    )
+    kept = []
+
+    async def run():
+        async with served() as address:
+            reader, writer = await asyncio.open_connection(*address)
+            with contextlib.suppress(ConnectionError):
+                writer.write(begins)
+                for _ in range(40):
+                    writer.write(again * 5_000)
+                    await writer.drain()
+                    await asyncio.sleep(0.01)
+                    kept.extend(len(one.pipeline) + len(one.headers or ()) for one in seen)
+                    if reader.at_eof():
+                        break
+            writer.close()
+
+    asyncio.run(run())
+    assert len(kept) > 0
+    assert max(kept) < 100
+
+
+def test_a_peer_that_stops_reading_among_many_requests_is_given_up(monkeypatch):
+    async def run():
+        async with served() as address:
+            reader, writer = await asyncio.open_connection(*address, limit=1)
+            writer.transport.pause_reading()
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" + b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n" * 3)
+            await asyncio.sleep(4)
+            writer.transport.resume_reading()
+            read = 0
+            with contextlib.suppress(ConnectionError):
+                while piece := await reader.read(2**20):
+                    read += len(piece)
+            writer.close()
+            return read
+
+    assert asyncio.run(run()) < 3 * LARGE

@@ -137,3 +137,32 @@ def test_a_server_goes_on_where_the_process_beside_it_is_killed(learner, progres
             assert other.get("/exercise/scores@7").status_code == 200
             _, rest = parts(other.send_form(ADDRESS, part=True, block=COLUMNS))
             assert "softmax-over-queries" in rest
+
+
+# --- forms ----------------------------------------------------------------------------------------------
+
+BROWSER = "application/x-www-form-urlencoded;charset=UTF-8"  # as a browser's fetch says it
+
+
+@pytest.mark.parametrize("kind", [BROWSER, BROWSER.partition(";")[0], BROWSER.upper()])
+def test_forms_are_read_however_their_kind_is_written(learner, kind):
+    body = f"token={learner.cookies['headwork']}&block={RIGHT.replace(' ', '+')}"
+    answer = learner.post(ADDRESS, content=body, headers={"Content-Type": kind, "Headwork-Part": "1"})
+    assert answer.status_code == 200
+    assert "6 right" in answer.text
+
+
+def test_what_is_no_text_or_too_many_fields_is_no_form(learner):
+    for body in (b"token=\xff", b"&".join(b"a%d=" % at for at in range(12_001))):
+        assert learner.post(ADDRESS, content=body, headers={"Content-Type": BROWSER}).status_code == 400
+
+
+@pytest.mark.parametrize("name", ["block", "r1c1", "option", "answer", "text"])
+def test_a_file_where_text_is_expected_is_no_answer(learner, name):
+    for question in ("all-rows/weights/answer", "all-rows/why/explanation"):
+        answer = learner.post(
+            f"/exercise/{question}",
+            data={"token": learner.cookies["headwork"]},
+            files={name: ("a.txt", b"1 2 3")},
+        )
+        assert answer.status_code in (200, 303, 422)

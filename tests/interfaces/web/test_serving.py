@@ -1,5 +1,7 @@
 """`headwork open` as a process: its first page, Ctrl-C, a kill, a port that is taken."""
 
+import asyncio
+import logging
 import os
 import re
 import signal
@@ -12,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from headwork.interfaces.web.serving import address_of, is_loopback
+from headwork.interfaces.web.serving import _is_told, address_of, is_loopback
 from headwork.workbook.progress import Progress
 
 PATIENCE = 20.0
@@ -179,3 +181,13 @@ def test_a_cold_start_shows_its_first_page_at_once(tmp_path):
     took = time.perf_counter() - began
     server.end(signal.SIGKILL)
     assert took < 10
+
+
+def test_that_an_answer_is_cut_off_at_the_end_is_no_news():
+    def line(error, says="Exception in ASGI application"):
+        return logging.LogRecord("uvicorn.error", 40, "", 0, says, (), error and (type(error), error, None))
+
+    assert not _is_told(line(asyncio.CancelledError()))
+    assert not _is_told(line(None, "Cancel %s running task(s), timeout graceful shutdown exceeded"))
+    assert _is_told(line(ValueError()))
+    assert _is_told(line(None, "Invalid HTTP request received."))

@@ -8,6 +8,7 @@ import re
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from threading import get_ident
 
 from ...errors import UnknownNameError
 from ...workbook.exercises import Exercise
@@ -30,7 +31,7 @@ def exercise_named(name: str) -> Exercise:
     if _FOLDER and "@" in name:
         with suppress(OSError):  # a full disk: each process draws for itself
             if len(os.listdir(_FOLDER)) < MOST_SHARED:
-                part = _FOLDER / f"{os.getpid()}.part"
+                part = _FOLDER / f"{os.getpid()}-{get_ident()}.part"
                 part.write_bytes(pickle.dumps(found))
                 part.replace(_FOLDER / _file_name(name))
     return found
@@ -57,7 +58,7 @@ def shared(name: str) -> Exercise | None:
     """
     if _FOLDER is None:
         return None
-    with suppress(OSError):
+    with suppress(OSError, EOFError, pickle.UnpicklingError):
         found: Exercise = pickle.loads((_FOLDER / _file_name(name)).read_bytes())
         return found
     return None

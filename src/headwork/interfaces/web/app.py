@@ -141,7 +141,8 @@ def _own(answer: Callable[..., Awaitable[Response]]) -> Callable[[Request], Awai
 @asynccontextmanager
 async def _form(request: Request) -> AsyncIterator[dict[str, list[Any]]]:
     """What a form has under each name; its files are open until it ends."""
-    if request.headers.get("content-type") == URL_ENCODED:  # nearly all of them, in a tenth of the time
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == URL_ENCODED:  # nearly all of them, in a fraction of the time
         body = await request.body()
         try:
             form = parse_qs(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
@@ -150,7 +151,10 @@ async def _form(request: Request) -> AsyncIterator[dict[str, list[Any]]]:
         yield form
         return
     async with request.form(max_files=1, max_fields=MOST_FIELDS, max_part_size=64 * 2**10) as data:
-        yield {name: data.getlist(name) for name in data}
+        parts: dict[str, list[Any]] = {}
+        for name, value in data.multi_items():
+            parts.setdefault(name, []).append(value)
+        yield parts
 
 
 # --- what goes wrong ---------------------------------------------------------------------------------

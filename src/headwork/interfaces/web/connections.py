@@ -16,6 +16,7 @@ MOST_FOR_HEAD = 10.0  # seconds from the first moment, or byte, to the end of a 
 MOST_FOR_ANSWER = 90.0  # seconds from there to the last byte of the answer, past every bound of our own
 MOST_BYTES = 64 * 2**10  # of a head; of a whole request, more than any body that is read
 MOST_OF_REQUEST = 6 * 2**20
+MOST_WAITING = 16  # requests of one peer behind the one that is answered
 
 
 class Connection(HttpToolsProtocol):
@@ -46,8 +47,15 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
+        if len(self.pipeline) >= MOST_WAITING:
+            raise ValueError("more requests at once than are answered")
         self._in_head, self._bytes = True, 0
         super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A line of the head; those that come behind a body are not kept."""
+        if self._in_head:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """The head of a request is whole."""
@@ -56,10 +64,9 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Answered: how long it may stay idle is uvicorn's to say. While it closes, the rest is awaited."""
-        if not self.transport.is_closing():
-            self._set_limit(None)
+        if not self.transport.is_closing():  # the next request may be here already
+            self._set_limit(MOST_FOR_ANSWER if self.pipeline else None)
         super().on_response_complete()
-        self._limit_answer()  # the next request may be here already
 
     def timeout_keep_alive_handler(self) -> None:
         """Idle for too long, with or without something that was never read."""

@@ -100,6 +100,8 @@ async def newest(request: Request) -> Response:
     """A question in code as it stands, where the terminal has kept something since the page was made."""
     found = await _exercise(request)
     at = question_named(found, request.path_params["question"])
+    if not isinstance(found.questions[at], CodeQuestion):  # nothing else changes by itself
+        return Response(status_code=204)
     acts = await request.app.state.desk.ask(lambda kept: kept.progress.acts(found.id))
     view = question_view(found, at, acts)
     if view.checked is None or view.checked.act == request.query_params.get("act"):

@@ -62,11 +62,12 @@ def answer_in(exercise: Exercise, question: Question, form: Form) -> str:
 
 
 def _first(form: Form, name: str) -> str:
-    return (form.get(name) or [""])[0].strip()
+    return str((form.get(name) or [""])[0]).strip()
 
 
 def _chosen(question: ChoiceQuestion, form: Form) -> str:
-    numbers = {int(text) for text in form.get("option", ()) if text.isdecimal() and len(text) < 4}
+    given = map(str, form.get("option", ()))
+    numbers = {int(text) for text in given if text.isdecimal() and len(text) < 4}
     chosen = [option.text for at, option in enumerate(question.options) if at in numbers]
     if not chosen:
         raise AnswerError("Choose one of the options first.")

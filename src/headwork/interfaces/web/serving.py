@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import ipaddress
+import logging
 import os
 import signal
 import socket
@@ -142,6 +144,7 @@ def serve(taken: socket.socket, host: str, progress: Path | None, beside: Execut
     from .app import make_app
     from .guarding import NAMES
 
+    logging.getLogger("uvicorn.error").addFilter(_is_told)
     server = uvicorn.Server(settings(make_app(progress, NAMES if is_loopback(host) else None, beside)))
     # uvicorn catches these two, and raises them again at its end: by then they have done their work
     before = {each: signal.signal(each, _nothing) for each in (signal.SIGINT, signal.SIGTERM)}
@@ -150,6 +153,12 @@ def serve(taken: socket.socket, host: str, progress: Path | None, beside: Execut
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+def _is_told(record: logging.LogRecord) -> bool:
+    """Whether a line of uvicorn's is for people: that an answer was cut off because all ends is not."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, asyncio.CancelledError) and "graceful shutdown" not in str(record.msg)
 
 
 def settings(app: ASGIApp) -> uvicorn.Config:

@@ -21,7 +21,9 @@ class NewestFirst:
         try:
             await turn
         except asyncio.CancelledError:
-            if not turn.cancelled():  # it was given in this very moment
+            if turn in self._waiting:
+                self._waiting.remove(turn)
+            elif not turn.cancelled():  # it was given in this very moment
                 self._pass_on()
             raise
 

@@ -16,7 +16,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from multiprocessing.context import ForkProcess
@@ -37,8 +37,9 @@ def started(count: int, taken: socket.socket, serve: Serve) -> Iterator[Callable
     count  how many; taken: a socket that listens and is shared; serve: what each of them does
     Raises nothing. Special cases: they end with their parent, however that ends.
     """
-    with TemporaryDirectory(prefix="headwork-") as folder:
-        share(Path(folder))
+    with ExitStack() as stack:
+        with suppress(OSError):  # where there is no place for it, each process draws for itself
+            share(Path(stack.enter_context(TemporaryDirectory(prefix="headwork-"))))
         yield partial(wait, _start(count, taken, serve))
 
 

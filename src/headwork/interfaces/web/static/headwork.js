@@ -81,9 +81,10 @@ document.addEventListener("submit", async (event) => {
   const kept = fields.map((field) => [field.name, field.value, field.checked]);
   following[section.id]?.abort();   /* what explains the answer before is not waited for any more */
   const { signal } = (following[section.id] = new AbortController());
-  let answer;
+  let answer, marks, rest;
   try {
     answer = await fetch(action, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { "Headwork-Part": "1" }, signal });
+    [marks, rest] = await inTwo(answer);
   } catch { answer = null; }
   delete section.dataset.busy;
   if (!answer || ![200, 422].includes(answer.status) || !answer.headers.get("content-type")?.startsWith("text/html")) {
@@ -92,11 +93,12 @@ document.addEventListener("submit", async (event) => {
     return;
   }
   const made = document.createElement("template");
-  const [marks, rest] = await inTwo(answer);
   made.innerHTML = marks;
-  const fresh = made.content.querySelector("[data-question]");
+  const fresh = made.content.querySelector("[data-question]"), awaited = rest && fresh.querySelector(".explanation");
+  const shown = isAnswer ? null : section.querySelector(".explanation:not([aria-busy])");   /* of the same answer */
   section.replaceWith(fresh);
-  if (rest) explain(fresh.querySelector(".explanation"), rest);
+  if (awaited && shown) { awaited.replaceWith(shown); following[fresh.id].abort(); }
+  else if (awaited) explain(awaited, rest, signal);
   for (const [name, value, checked] of kept) {   /* typed and not checked: a hint does not take it away */
     for (const field of fresh.querySelectorAll(`[data-answers] [name="${CSS.escape(name)}"]`)) {
       if (!["radio", "checkbox"].includes(field.type)) field.value = value;
@@ -109,9 +111,10 @@ document.addEventListener("submit", async (event) => {
   reach();
   if (answer.headers.get("Headwork-Done")) closing();
 });
-const explain = async (place, rest) => {   /* what follows the marks takes the place that was kept for it */
+const explain = async (place, rest, signal) => {   /* what follows the marks takes the place that was kept for it */
   const made = document.createElement("template");
-  made.innerHTML = await rest.catch(() => "");
+  try { made.innerHTML = await rest; }
+  catch { place.removeAttribute("aria-busy"); if (!signal.aborted) say(place, "Headwork does not answer: it may have been stopped. Your answer is kept."); return; }
   place.replaceWith(made.content);
 };
 const inTwo = async (answer) => {   /* the marks, of so many bytes, are there at once; then what explains them */
@@ -128,7 +131,9 @@ const inTwo = async (answer) => {   /* the marks, of so many bytes, are there at
   const text = (...place) => new TextDecoder().decode(bytes.slice(...place));
   while (bytes.length < length && await more());
   const rest = async () => { while (await more()); return text(length); };
-  return [text(0, length), rest()];
+  const later = rest();
+  later.catch(() => {});   /* who waits for it says so */
+  return [text(0, length), later];
 };
 const firstWrong = (section) => section.querySelector('[aria-invalid="true"]') ?? (section.querySelector(".unreadable") ? section.querySelector("[data-answers] input:not([type=hidden]), textarea") : null);
 const next = (section) => (section.classList.contains("done") ? section.nextElementSibling?.querySelector("h2") ?? section.querySelector("h2") : null);
