@@ -80,6 +80,27 @@ def test_the_exception_has_its_name(runner):
     assert act(runner, "sys_exit").exception == "SystemExit"
 
 
+def test_the_process_loads_the_function_while_nobody_waits_for_it_yet(tmp_path):
+    """torch takes seconds to load, and the checker has work of its own meanwhile."""
+    loaded = tmp_path / "loaded"
+    (tmp_path / "kernel.py").write_text(f"open({str(loaded)!r}, 'w').close()\ndef f(q, k, v): return v\n")
+    with Runner(read_target(f"{tmp_path / 'kernel.py'}:f")):
+        until = time.monotonic() + 20
+        while not loaded.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        assert loaded.exists()
+
+
+def test_a_process_that_is_gone_before_it_is_asked_is_told_like_any_other(tmp_path):
+    (tmp_path / "kernel.py").write_text("def f(q): return q\n")
+    with Runner(read_target(f"{tmp_path / 'kernel.py'}:f"), LIMITS) as one:
+        assert act(one).is_fine
+        os.kill(one._process.pid, signal.SIGKILL)
+        time.sleep(0.2)
+        assert act(one).end == "crashed"
+        assert act(one).is_fine
+
+
 def test_memory_that_is_never_touched_costs_nothing(runner):
     assert act(runner, "reserves_address_space").is_fine
 

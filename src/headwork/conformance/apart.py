@@ -71,10 +71,12 @@ class Apart:
     # --- a question and its answer ----------------------------------------------------------------
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message without waiting for the answer."""
+        """Send a message without waiting for the answer: what there is room for goes at once."""
         self._outbox = packed(message)
         self._begin_printing()
         self._selector.register(self._to, selectors.EVENT_WRITE)
+        with contextlib.suppress(BlockingIOError, BrokenPipeError):  # whoever waits for the answer sees that
+            self._push()
 
     def answer(self, seconds: float) -> dict[str, Any]:
         """Wait for the answer to what was sent. Raises EndedError; the process is gone then."""
@@ -116,9 +118,12 @@ class Apart:
 
     def _write(self) -> None:
         try:
-            sent = os.write(self._to, self._outbox[0][:CHUNK])
+            self._push()
         except BrokenPipeError:
             raise self._ended() from None
+
+    def _push(self) -> None:
+        sent = os.write(self._to, self._outbox[0][:CHUNK])
         self._outbox[0] = self._outbox[0][sent:]
         self._outbox = [chunk for chunk in self._outbox if chunk]
         if not self._outbox:
