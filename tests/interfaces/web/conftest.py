@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from headwork.interfaces.web import desk as desks
 from headwork.interfaces.web.app import make_app
 from headwork.interfaces.web.guarding import TOKEN
 
@@ -19,6 +20,12 @@ class Learner(TestClient):
         token = self.cookies.get(TOKEN) or self.get("/keys").cookies[TOKEN]
         headers = {"Headwork-Part": "1"} if part else {}
         return self.post(address, data={"token": token, **fields}, headers=headers, follow_redirects=False)
+
+
+@pytest.fixture(autouse=True)
+def unsettled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of what tests leave behind is put aside for good."""
+    monkeypatch.setattr(desks, "settle", lambda: None)
 
 
 @pytest.fixture
