@@ -4,6 +4,7 @@ import json
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
@@ -21,6 +22,9 @@ WRONG = replace(reported(basic="wrong"), failing=failing(0.5, 0.75))
 FRAGILE = replace(RIGHT, weaknesses=(Weakness("prints", "it prints: hello"),))
 
 
+THE_RUNNER = SimpleNamespace(is_loading=lambda: False)
+
+
 @pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
     """The command line on a file, where a check finds what is said; and what it was given."""
@@ -30,7 +34,7 @@ def run(monkeypatch, capsys, tmp_path):
 
     def runner(target, limits):
         seen.update(target=target, limits=limits)
-        return nullcontext("the runner")
+        return nullcontext(THE_RUNNER)
 
     def run(found, *arguments):
         def check(subject, stated, *, progress):
@@ -151,7 +155,7 @@ def test_nothing_typed_states_nothing(run):
     run(RIGHT, "kernel.py")
     assert run.seen["stated"].to_dict() == {}
     assert run.seen["limits"] == Limits()
-    assert run.seen["subject"] == "the runner"
+    assert run.seen["subject"] == THE_RUNNER
 
 
 def test_a_command_takes_the_place_of_a_file(run):

@@ -78,6 +78,10 @@ class Apart:
         with contextlib.suppress(BlockingIOError, BrokenPipeError):  # whoever waits for the answer sees that
             self._push()
 
+    def has_spoken(self) -> bool:
+        """Whether something came back that nobody has read; never waits."""
+        return any(key.fd == self._from for key, _ in self._selector.select(0))
+
     def answer(self, seconds: float) -> dict[str, Any]:
         """Wait for the answer to what was sent. Raises EndedError; the process is gone then."""
         try:

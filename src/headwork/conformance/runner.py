@@ -45,6 +45,10 @@ class Runner:
         self._seen = set()
         return self._process
 
+    def is_loading(self) -> bool:
+        """Whether its process is still loading the function, so that a call would wait."""
+        return not self._is_loaded and self._process is not None and not self._process.has_spoken()
+
     @property
     def signature(self) -> Signature:
         """What can be seen of the function.

@@ -116,9 +116,11 @@ def _refuse_unwritable(file: Path) -> None:
 def _check(target: Target, limits: Limits, stated: Stated, wishes: Wishes) -> int:
     """One check, printed and written."""
     with Runner(target, limits) as runner:  # its process loads while this one does
+        from ..conformance.beforehand import work_ahead
         from ..conformance.checking import check
 
         with ProgressLine(BEGINNING) as progress:
+            work_ahead(runner.is_loading)
             found = check(runner, stated, progress=progress)
     written = _reproduced(found, target, wishes.reproduce)
     if wishes.junit:
