@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from made import BY_ID
 from three_tokens import SCORES, VALUE, softmax, three_tokens
 
@@ -12,6 +12,7 @@ from headwork.diagnosis.answers import read_answers
 from headwork.diagnosis.diagnosing import target_of
 from headwork.diagnosis.families import Solution, solve
 from headwork.diagnosis.right import worked
+from headwork.diagnosis.search import SOLVED, _solved_finding, families, solved_findings
 from headwork.diagnosis.tolerance import Precision, asked_precision
 
 SCALED = SCORES / 2
@@ -99,3 +100,28 @@ def test_a_whole_number_is_exact():
     found = solved("causal-another-offset", masked, "masked", causal=True)
     assert found is not None
     assert (found.theta, found.error) == (-1, 0)
+
+
+@settings(max_examples=25)
+@given(
+    theta=st.floats(0.6, 6),
+    rows=st.sets(st.integers(0, 2)),
+    slip=st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1)),
+)
+@example(theta=3.0, rows={0, 1, 2}, slip=(0, 0, -1.0))
+@example(theta=3.0, rows=set(), slip=(1, 1, 0.9))
+def test_not_to_look_where_nothing_could_be_said_leaves_nothing_out(theta, rows, slip):
+    """Some rows with another divisor, or one entry off: what is found is what all rules, solved, would say."""
+    values, wrong = softmax(SCALED).round(3), softmax(SCORES / theta).round(3)
+    for row in rows:
+        values[row] = wrong[row]
+    if not rows and slip[2] >= 0:
+        values[slip[:2]] = round(slip[2], 3)
+    (answer,) = read_answers(worked(three_tokens()), {"weights": values})
+    target = target_of(three_tokens(), answer, asked_precision(3))
+    rules = families(target.problem, "weights")
+    each = [_solved_finding(target, rule, found, len(rules)) for rule, found in solve(target, rules)]
+    always = {rule for one in each if one.bits >= SOLVED for rule in one.readings}
+    found = solved_findings(target, rules, len(rules))
+    assert {rule for one in found for rule in one.readings} == always
+    assert found or rows != {0, 1, 2} or abs(theta - 2) < 0.2

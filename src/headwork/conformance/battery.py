@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -72,17 +72,26 @@ def draw_battery(
     sizes      what the function takes; a case whose point is a size that it does not take is left out
     alignment  "lower_right": the last query stands with the last key; "upper_left": the first with the first
     """
+    unique: dict[object, Case] = {}
+    for case in cases_one_by_one(supports, dtypes, sizes, alignment):
+        unique.setdefault(_numbers(case), case)
+    return tuple(unique.values())
+
+
+def cases_one_by_one(
+    supports: Callable[[str], bool],
+    dtypes: Sequence[str],
+    sizes: Sizes = ANY,
+    alignment: str = "lower_right",
+) -> Iterator[Case]:
+    """The same as they are drawn, so that one can stop; sizes that were refitted may make two of them one."""
     main, *others = dtypes
     entries = [entry for entry in ENTRIES if supports(entry.feature)]
     plan = [(entry, main) for entry in entries]
     if supports("dtypes"):
         plan += [(entry, dtype) for dtype in others for entry in entries if entry.in_every_dtype]
     drawn = (draw_case(entry, dtype, sizes, alignment, dtype != main) for entry, dtype in plan)
-    cases = (case for case in drawn if case is not None and all(map(supports, case.needs)))
-    unique: dict[object, Case] = {}
-    for case in cases:
-        unique.setdefault(_numbers(case), case)
-    return tuple(unique.values())
+    return (case for case in drawn if case is not None and all(map(supports, case.needs)))
 
 
 def _numbers(case: Case) -> object:

@@ -10,7 +10,6 @@ import numpy as np
 from ..diagnosis.families import solve
 from ..diagnosis.plan import Hypothesis, compatible
 from ..diagnosis.search import families
-from ..diagnosis.target import Target
 from ..mistakes.mistake import Mistake, Wrong
 from .cases import MOST_TELLING, Cases
 from .comparing import Asked
@@ -23,16 +22,15 @@ from .rules import NO_MISTAKE, Group, Rule
 def with_a_number(cases: Cases, base: Rule = NO_MISTAKE) -> tuple[Group, ...]:
     """A rule with a number that the answers reveal, beside the base."""
     first = first_unexplained(cases, base)
-    if first is None or base.theta is not None or not _has_numbers(cases.target(first)):
+    if first is None or base.theta is not None or not _has_numbers(cases, first):
         return ()
     tried, rules = solved(cases, first, base)
     return grouped(cases, [rule for rule in rules if cases.hold(rule)], tried * MOST_TELLING)
 
 
-def _has_numbers(target: Target) -> bool:
+def _has_numbers(cases: Cases, asked: Asked) -> bool:
     """Whether a number can be read off what is not right: off NaN and ∞ none can."""
-    off = ~target.same(target.right, target.tolerance)
-    return bool(np.isfinite(target.values[off]).any())
+    return bool(np.isfinite(cases.target(asked).values[asked.off & cases.judged(asked)]).any())
 
 
 def solved(cases: Cases, asked: Asked, base: Rule) -> tuple[int, list[Rule]]:

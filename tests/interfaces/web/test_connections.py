@@ -54,6 +54,18 @@ async def seconds_until_closed(address, pieces, pause=0.05):
     return time.perf_counter() - began
 
 
+async def read_after(seconds, reader, writer):
+    """How many bytes are still there for a peer that reads nothing for so long."""
+    await asyncio.sleep(seconds)
+    writer.transport.resume_reading()
+    read = 0
+    with contextlib.suppress(ConnectionError):
+        while piece := await reader.read(2**20):
+            read += len(piece)
+    writer.close()
+    return read
+
+
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
     monkeypatch.setattr(connections, "MOST_FOR_HEAD", 0.4)
@@ -84,14 +96,7 @@ def test_who_never_reads_the_answer_is_given_up(close):
             reader, writer = await asyncio.open_connection(*address, limit=1)
             writer.transport.pause_reading()
             writer.write(b"GET /large HTTP/1.1\r\nHost: x\r\n" + close + b"\r\n")
-            await asyncio.sleep(3)
-            writer.transport.resume_reading()
-            read = 0
-            with contextlib.suppress(ConnectionError):
-                while piece := await reader.read(2**20):
-                    read += len(piece)
-            writer.close()
-            return read
+            return await read_after(3, reader, writer)
 
     assert asyncio.run(run()) < LARGE
 
@@ -179,19 +184,12 @@ def test_small_things_in_great_number_are_not_kept(begins, again, monkeypatch):
     assert max(kept) < 100
 
 
-def test_a_peer_that_stops_reading_among_many_requests_is_given_up(monkeypatch):
+def test_a_peer_that_stops_reading_among_many_requests_is_given_up():
     async def run():
         async with served() as address:
             reader, writer = await asyncio.open_connection(*address, limit=1)
             writer.transport.pause_reading()
             writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" + b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n" * 3)
-            await asyncio.sleep(4)
-            writer.transport.resume_reading()
-            read = 0
-            with contextlib.suppress(ConnectionError):
-                while piece := await reader.read(2**20):
-                    read += len(piece)
-            writer.close()
-            return read
+            return await read_after(4, reader, writer)
 
     assert asyncio.run(run()) < 3 * LARGE

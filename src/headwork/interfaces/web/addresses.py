@@ -17,6 +17,7 @@ from ...workbook.finding import find_exercise
 MOST_FOUND = 2048
 MOST_SHARED = 20_000  # files, of 3 KiB each
 NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}(?:@\d{1,19})?")
+_FOLDER: Path | None = None  # where the processes of a server put what one of them has drawn
 
 
 def exercise_named(name: str) -> Exercise:
@@ -35,9 +36,6 @@ def exercise_named(name: str) -> Exercise:
                 part.write_bytes(pickle.dumps(found))
                 part.replace(_FOLDER / _file_name(name))
     return found
-
-
-_FOLDER: Path | None = None  # where the processes of a server put what one of them has drawn
 
 
 def share(folder: Path) -> None:

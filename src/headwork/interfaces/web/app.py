@@ -22,6 +22,7 @@ from ...errors import FileError, HeadworkError, UnknownNameError
 from . import contents_page
 from .desk import Desk
 from .guarding import NAMES, Guard
+from .prose import opened
 from .rendering import page
 
 STATIC = Path(__file__).with_name("static")
@@ -189,7 +190,7 @@ async def _told(request: Request, error: Exception) -> Response:
     status = 404 if isinstance(error, UnknownNameError) else 503 if isinstance(error, FileError) else 422
     text = str(error)
     title = "There is no such page" if status == 404 else "That did not work"
-    return page(request, "message.html", status=status, title=title, text=text[:1].upper() + text[1:])
+    return page(request, "message.html", status=status, title=title, text=opened(text))
 
 
 async def _late(request: Request, error: Exception) -> Response:

@@ -33,7 +33,7 @@ from .bench_state import MOST_TOKENS, MOST_WIDTH, State, worked_state
 from .catalogue_pages import tables_of
 from .exports import FORMATS
 from .matrices import Matrix, cells_of
-from .prose import mathml, signs
+from .prose import mathml, opened, signs
 
 SHADED = ("scores", "scaled", "capped", "biased", "masked", "exponentials", "weights", "blended", "output")
 WITH_SUMS = ("exponentials", "weights")
@@ -66,7 +66,7 @@ def bench_page(state: State, asked: Mapping[str, str]) -> dict[str, Any]:
     try:
         work = worked_state(state)
     except HeadworkError as error:
-        return values | {"error": str(error)[:1].upper() + str(error)[1:]}
+        return values | {"error": opened(str(error))}
     last = source_field(work)
     place = cell_asked(work, asked.get("at", ""))
     return values | {

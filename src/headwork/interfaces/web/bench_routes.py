@@ -14,7 +14,7 @@ from ...errors import FileError, HeadworkError, TooLargeError, UnknownNameError
 from ..files import problem_in
 from .bench_state import State, checked, state_in, state_of, worked_state
 from .guarding import MOST_UPLOAD
-from .prose import signs
+from .prose import opened, signs
 from .rendering import page
 
 ASKED = ("at", "mistake", "answer", "step", "blind")
@@ -78,7 +78,7 @@ async def upload(request: Request, form: dict[str, list[Any]]) -> Response:
     try:
         state = await request.app.state.desk.work(_state_of_file, raw, (given.filename or "").lower())
     except HeadworkError as error:
-        text = str(error)[:1].upper() + str(error)[1:]
+        text = opened(str(error))
         return page(request, "message.html", "bench", 422, title="The file cannot be shown", text=text)
     return RedirectResponse(state.address(), 303)
 

@@ -14,8 +14,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 MOST_FOR_HEAD = 10.0  # seconds from the first moment, or byte, to the end of a request's head
 MOST_FOR_ANSWER = 90.0  # seconds from there to the last byte of the answer, past every bound of our own
-MOST_BYTES = 64 * 2**10  # of a head; of a whole request, more than any body that is read
-MOST_OF_REQUEST = 6 * 2**20
+MOST_OF_HEAD = 64 * 2**10  # bytes
+MOST_OF_REQUEST = 6 * 2**20  # bytes, more than any body that is read
 MOST_WAITING = 16  # requests of one peer behind the one that is answered
 
 
@@ -42,7 +42,7 @@ class Connection(HttpToolsProtocol):
         if self._limit is None:
             self._set_limit(MOST_FOR_HEAD)
         self._limit_answer()
-        if self._bytes > (MOST_BYTES if self._in_head else MOST_OF_REQUEST):
+        if self._bytes > (MOST_OF_HEAD if self._in_head else MOST_OF_REQUEST):
             self.transport.abort()
 
     def on_message_begin(self) -> None:

@@ -62,7 +62,12 @@ def line(text: str) -> Markup:
 def _place(address: str, words: str, match: re.Match[str]) -> str:
     """A link in place of a command, with a capital where a sentence begins."""
     begins = match[1] is not None
-    return (match[1] or "") + _link(address, words[0].upper() + words[1:] if begins else words)
+    return (match[1] or "") + _link(address, opened(words) if begins else words)
+
+
+def opened(text: str) -> str:
+    """A phrase as a line of its own begins: with a capital."""
+    return text[:1].upper() + text[1:]
 
 
 def _page_of(address: str, match: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from ... import __version__
-from .prose import line, mathml, prose, signs
+from .prose import line, mathml, opened, prose, signs
 
 THEMES = ("light", "dark")
 
@@ -46,8 +46,3 @@ def page(request: Request, template: str, here: str = "", status: int = 200, **v
         "warning": "",
     }
     return HTMLResponse(templates().get_template(template).render(common | values), status)
-
-
-def opened(text: str) -> str:
-    """A phrase as a line of its own begins: with a capital."""
-    return text[:1].upper() + text[1:]
