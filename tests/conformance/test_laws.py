@@ -10,6 +10,7 @@ from headwork.arrays import DTYPES
 from headwork.conformance.battery import draw_battery
 from headwork.conformance.features import feature_named
 from headwork.conformance.laws import LAWS, MOST_CASES, cases_for
+from headwork.conformance.sizes import read_sizes
 from headwork.mistakes.lookup import mistake_named
 from headwork.mistakes.wrong_run import can_be_made, run_wrong
 
@@ -37,6 +38,20 @@ def test_a_law_holds_for_right_attention(law, dtype):
     for case in cases[:: 2 if dtype == "float32" else 5]:
         outputs = [trace(problem).output for problem in law.problems(case)]
         assert not law.violations(case, outputs).any(), case.id
+
+
+@pytest.mark.parametrize("sizes", ["T=256; D=64", "T=1000; D=16"])
+def test_long_rows_are_summed_in_any_order(sizes):
+    """256 weights add up to 1 but for 1.3·10⁻¹⁵, textbook or not: more than a unit or two of the last place."""
+    case = draw_battery(lambda feature: feature == "basic", ("float64",), read_sizes(sizes))[0]
+    (ones,) = BY_ID["rows-sum-to-one"].problems(case)
+    scores = ones.query @ ones.key.swapaxes(-1, -2) / np.sqrt(ones.D)
+    exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    for weights in (
+        exps / exps.sum(axis=-1, keepdims=True),
+        exps / exps[..., ::-1].cumsum(axis=-1)[..., -1:],
+    ):
+        assert not BY_ID["rows-sum-to-one"].violations(case, [weights @ ones.value]).any()
 
 
 BROKEN = [

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from .battery import cases_one_by_one
 from .comparing import allowances, exact_of
-from .laws import tolerance
 
 # of functions that are long in coming: what libraries have, and where their causal masks stand
 FEATURES = ("basic", "scale", "causal", "mask-bool", "mask-float", "grouped-heads", "dtypes")
@@ -23,4 +22,3 @@ def work_ahead(is_loading: Callable[[], bool]) -> None:
         if not is_loading():
             return
         allowances(exact_of(case.problem), case.dtype)
-        tolerance(case.problem)

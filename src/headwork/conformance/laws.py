@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..diagnosis.remembering import remembered
-from ..diagnosis.tolerance import Precision, in_float64
 from ..mechanism.masks import allowed_keys, is_masked
 from ..mechanism.positions import query_positions
-from ..mechanism.tracing import run, seeds
 from ..problem import Problem
 from .battery import Case
+from .comparing import allowances, exact_of
 
 Outputs = Sequence[Array]
 POSITIONS = ("causal", "window", "alibi", "lengths", "offset")  # options for which a key's place matters
@@ -60,13 +58,9 @@ class Law:
         return np.asarray(broken & ~both_odd & _see_something(asked[-1]))
 
 
-@remembered()
 def tolerance(problem: Problem) -> float:
     """How far two honest outputs for this problem may be apart from the exact one."""
-    exact = in_float64(problem)
-    with np.errstate(invalid="ignore"):  # NaN where nobody may look
-        fields = run(exact, seeds(exact))
-        return float(Precision(None, problem.dtype.name, "").tolerances(exact, fields)["output"].max())
+    return float(allowances(exact_of(problem), problem.dtype.name)["output"].max())
 
 
 def changed(problem: Problem, **fields: Any) -> Problem:
