@@ -1,5 +1,6 @@
 """What people hand over as numbers, and what becomes of it."""
 
+from array import array
 from decimal import Decimal
 from fractions import Fraction
 
@@ -75,6 +76,15 @@ def test_a_foreign_array_that_cannot_be_read_keeps_its_own_words():
 
     with pytest.raises(NumberError, match=r"OnAnotherMachine that NumPy cannot read \(it is on the moon\)"):
         as_array("query", OnAnotherMachine())
+
+
+@pytest.mark.parametrize(
+    "buffer",
+    [memoryview(np.array([[1.0, 2.0], [3.0, 4.0]])), [array("d", [1, 2]), memoryview(array("d", [3, 4]))]],
+    ids=["a matrix", "a list of rows"],
+)
+def test_a_buffer_is_read(buffer):
+    np.testing.assert_array_equal(as_floats("x", buffer), [[1.0, 2.0], [3.0, 4.0]])
 
 
 def test_dlpack_is_enough():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import reprlib
 import sys
+from array import array as typed_array
 from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any, cast
@@ -49,7 +50,7 @@ def as_floats(name: str, values: object) -> Array:
     """`values` as a floating-point array; float dtypes are kept, everything else becomes float64.
 
     values  nested lists of numbers ("inf", "-inf", "nan" as text), an ndarray, or anything with
-            `__array__` or DLPack, of any shape.
+            `__array__`, a buffer or DLPack, of any shape.
     Raises NumberError (not a number) or ShapeError (ragged rows), naming the field `name`.
     """
     array = as_array(name, values)
@@ -78,14 +79,19 @@ def as_array(name: str, values: object) -> Array:
 
 
 def _is_foreign(values: object) -> bool:
-    return hasattr(values, "__array__") or hasattr(values, "__dlpack__")
+    return _is_readable(values) or hasattr(values, "__dlpack__")
+
+
+def _is_readable(values: object) -> bool:
+    """Whether NumPy reads it without DLPack. Bytes are text here, though they are a buffer, too."""
+    return hasattr(values, "__array__") or isinstance(values, typed_array | memoryview)
 
 
 def _from_foreign(name: str, values: Any) -> Array:
     try:
         if str(getattr(values, "dtype", "")) == "torch.bfloat16":  # NumPy has no such type, so torch refuses
             return np.asarray(values.float()).astype(DTYPES["bfloat16"])
-        return np.asarray(values) if hasattr(values, "__array__") else np.from_dlpack(values)
+        return np.asarray(values) if _is_readable(values) else np.from_dlpack(values)
     except Exception as error:  # a foreign array may raise anything: say which field, keep its own words
         raise NumberError(
             f"{name} is a {type(values).__name__} that NumPy cannot read ({error}). "
