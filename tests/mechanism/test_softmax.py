@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
+from hypothesis.extra.numpy import arrays
 
 from headwork import Problem, trace
+from headwork.mechanism.softmax import blend
 
 INF, NAN = np.inf, np.nan
 LN3 = np.log(3)
@@ -61,6 +64,27 @@ def test_a_row_that_may_see_nothing_gives_zeros_whatever_stands_there(options):
 def test_an_infinite_value_is_blended_as_ieee_says_where_it_may_be_seen():
     work = trace([[0.0]] * 3, [[0.0]] * 2, [[INF], [-INF]], mask=[[True, False], [False, True], [True, True]])
     np.testing.assert_array_equal(work.output, [[INF], [-INF], [NAN]])
+
+
+A_WEIGHT = st.sampled_from([0.0, -0.0, 0.5, -2.0, NAN])
+A_VALUE = st.sampled_from([0.0, -0.0, 0.5, -2.0, INF, -INF, NAN])
+
+
+@given(
+    weight=arrays(np.float64, (2, 3, 4), elements=A_WEIGHT),
+    value=arrays(np.float64, st.sampled_from([(4, 2), (1, 4, 2), (2, 4, 2)]), elements=A_VALUE),
+    allowed=arrays(np.bool_, st.sampled_from([(3, 4), (1, 4), (2, 3, 4)])),
+)
+def test_what_is_not_finite_adds_up_key_by_key_as_ieee_says(weight, value, allowed):
+    """The oracle adds one product after the other; what may not be seen and is not finite counts as 0."""
+    value, allowed = np.broadcast_to(value, (2, 4, 2)), np.broadcast_to(allowed, (2, 3, 4))
+    expected = np.zeros((2, 3, 2))
+    with np.errstate(invalid="ignore"):
+        for h, i, d, j in np.ndindex(2, 3, 2, 4):
+            w, v = weight[h, i, j], value[h, j, d]
+            hidden = not np.isfinite(v) and not allowed[h, i, j]
+            expected[h, i, d] += w * (0.0 if hidden else v)
+        np.testing.assert_array_equal(blend(weight, value, allowed), expected)
 
 
 def test_overflow_in_the_scores_is_shown_and_not_warned_about():

@@ -46,13 +46,29 @@ def blend(weight: Array, value: Array, allowed: Array) -> Array:
     finite = np.isfinite(value)
     if finite.all():
         return _product(weight, value)
-    output = weight @ np.where(finite, value, 0)
-    axes = tuple(range(value.ndim - 2))
-    for j in np.flatnonzero((~finite).any(axis=(*axes, -1))):
-        seen = np.broadcast_to(allowed, np.broadcast_shapes(allowed.shape, weight.shape))[..., j, None]
-        odd = np.where(finite[..., None, j, :], 0, value[..., None, j, :])
-        output = output + np.where(seen & (odd != 0), weight[..., j, None] * odd, 0)
+    output: Array = weight @ np.where(finite, value, 0)
+    keys = np.flatnonzero((~finite).any(axis=(*range(value.ndim - 2), -1)))
+    seen = np.broadcast_to(allowed, np.broadcast_shapes(allowed.shape, weight.shape))[..., keys]
+    odd = _sum_of_odd(weight[..., keys], value[..., keys, :], seen)
+    output += odd.astype(output.dtype)
     return output
+
+
+def _sum_of_odd(weight: Array, value: Array, seen: Array) -> Array:
+    """Σ_j w_ij v_j over the values that are infinite or NaN and may be seen: 0, ±∞ or NaN."""
+    above, below = seen & (weight > 0), seen & (weight < 0)
+    neither = seen & ~(above | below)  # 0 · ∞ is NaN
+    up, down = value == np.inf, value == -np.inf
+    rises = _meet(above, up) | _meet(below, down)
+    falls = _meet(above, down) | _meet(below, up)
+    lost = _meet(seen, np.isnan(value)) | _meet(neither, up | down) | (rises & falls)
+    return np.select([lost, rises, falls], [np.nan, np.inf, -np.inf], 0.0)
+
+
+def _meet(queries: Array, keys: Array) -> Array:
+    """Whether any key is marked both for a query, (…, Tq, Tk), and in a column, (…, Tk, Dv)."""
+    found: Array = queries.astype(np.float32) @ keys.astype(np.float32) > 0
+    return found
 
 
 def _product(weight: Array, value: Array) -> Array:
