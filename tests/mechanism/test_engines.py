@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from processes import PYTHON
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import headwork
-from headwork.mechanism.engines import NAMES
+from headwork.mechanism.engines import NAMES, products_on_one_thread
 
 pytest.importorskip("headwork.mechanism._kernel", exc_type=ImportError)
 HERE = Path(__file__).parent
@@ -112,6 +113,21 @@ def test_as_many_threads_work_as_are_asked_for():
     """The caller is one of them; those that were started wait for the next call."""
     assert printed(COUNT, OMP_NUM_THREADS="2", HEADWORK_ENGINE="") == "[0, 1, 2, 2]"
     assert printed(COUNT, OMP_NUM_THREADS="1", HEADWORK_ENGINE="") == "[0, 0, 2, 2]"
+
+
+def test_the_last_one_inside_gives_the_products_their_threads_back():
+    def threads() -> list[int]:
+        return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        first, second = products_on_one_thread(), products_on_one_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert set(threads()) == {1}
+        second.__exit__(None, None, None)
+        assert threads() == before
 
 
 def test_other_python_threads_run_meanwhile():

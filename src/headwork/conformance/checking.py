@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any
 
 from ..errors import CannotRunError, OptionError, hint_at
+from ..mechanism.engines import products_on_one_thread
 from .adapter import recognise
 from .backward import Backward, ask_backward, explained
 from .battery import Case, draw_battery
@@ -79,7 +80,8 @@ def check(
     stated = _stated(stated, words)
     subject, name, is_ours = _subject(target, stated, limits, command, setup, engine)
     try:
-        found = _checked(_Counted(subject), stated, progress, name)
+        with products_on_one_thread():
+            found = _checked(_Counted(subject), stated, progress, name)
         return replace(found, seconds=perf_counter() - started)
     finally:
         if is_ours:

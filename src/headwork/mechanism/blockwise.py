@@ -15,14 +15,13 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
-from .engines import usable_threads
+from .engines import products_on_one_thread, usable_threads
 from .softmax import blend
 
 QUERIES, KEYS = 128, 512  # of a block: 256 KiB of scores in float32, which stay in the second cache
@@ -167,7 +166,7 @@ def _share(items: list[Any], multiplications: float, threads: int | None, work: 
 
     # A product that used threads of its own would wait for those that the others use. The limit holds for the
     # whole process, so one call sets it at a time; a second one would have to share the cores anyway.
-    with _in_use, _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(max(threads, 1)) as pool:
+    with _in_use, products_on_one_thread(), ThreadPoolExecutor(max(threads, 1)) as pool:
         try:
             # One future for each thread, not for each item: Ctrl-C while one is handed over may leave a lock.
             for part in [pool.submit(take_part) for _ in range(threads)]:
@@ -182,14 +181,6 @@ def _taken(waiting: deque[Any]) -> Any:
         return waiting.popleft()
     except IndexError:
         return None
-
-
-@cache
-def _libraries() -> Any:
-    """The libraries here that have threads of their own. Finding them takes a few milliseconds, once."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def _rows(Tq: int) -> list[slice]:

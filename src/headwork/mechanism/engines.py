@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 from ..errors import OptionError
 
@@ -43,3 +47,32 @@ def usable_threads() -> int:
     if asked.isdecimal() and int(asked) > 0:
         return int(asked)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_lock = threading.RLock()  # a signal handler may come in between
+_limits: list[Any] = []  # the limit, once for each that is inside
+
+
+@contextmanager
+def products_on_one_thread() -> Iterator[None]:
+    """NumPy's matrix products use one thread while this lasts, in the whole process.
+
+    Threads of small products wait for each other longer than they work, and on a busy machine for all others.
+    """
+    with _lock:  # the first one sets it, the last one takes it back
+        _limits.append(_limits[0] if _limits else _libraries().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _lock:
+            limit = _limits.pop()
+            if not _limits:
+                limit.restore_original_limits()
+
+
+@cache
+def _libraries() -> Any:
+    """The libraries here that have threads of their own. Finding them takes a few milliseconds, once."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
