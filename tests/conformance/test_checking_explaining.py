@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from zoo import mutated
 
 from headwork import check
@@ -21,6 +22,7 @@ from headwork.conformance.left_open import cut_in_parts
 from headwork.conformance.rules import Found, Group, Rule
 from headwork.conformance.second_round import told_apart
 from headwork.conformance.stated import Stated
+from headwork.diagnosis.search import MOST_ENTRIES, applicable
 from headwork.mistakes.lookup import mistake_named
 from headwork.problem import Problem
 
@@ -92,6 +94,26 @@ def test_an_input_is_asked_that_tells_apart_what_was_left() -> None:
     assert len(more) == 1
     assert "second-round" in more[0].case.id
     assert [one.hypothesis for group in left for one in group.rules] == [rule("values-averaged").hypothesis]
+
+
+# --- rows that are too many to try every rule on all of them ---------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("id", "theta", "said"),
+    [
+        ("scale-d-k-instead-of-sqrt", None, "divided by d_k"),  # on a few rows as on all
+        ("softmax-over-queries", None, "down the columns"),  # needs all queries
+        ("softmax-another-base", 3.0, "θ = 3"),  # a number to solve for
+    ],
+)
+def test_on_long_inputs_a_mistake_is_named_from_a_few_rows(id: str, theta: float | None, said: str) -> None:
+    wrong = mutated.mutated(id) if theta is None else mutated.mutated(id, theta=theta)
+    report = check(wrong, dtypes=("float64",), sizes="B=1; H=1; T=256; D=8").of("basic")
+    long = report.cases[0].case.problem
+    assert len(applicable(long, "output")) * long.Tq * long.Tk > MOST_ENTRIES
+    assert [each.ids[0] for each in report.explanations] == [(id,)]
+    assert said in report.sentence
 
 
 # --- a second flaw that shows on some cases only --------------------------------------------------

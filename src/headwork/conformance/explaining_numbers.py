@@ -13,7 +13,7 @@ from ..diagnosis.search import families
 from ..mistakes.mistake import Mistake, Wrong
 from .cases import MOST_TELLING, Cases
 from .comparing import Asked
-from .explaining_one import first_unexplained
+from .explaining_one import few_rows, first_unexplained, is_mixing
 from .grouping import grouped
 from .predicting import made_here
 from .rules import NO_MISTAKE, Group, Rule
@@ -46,9 +46,11 @@ def solved(cases: Cases, asked: Asked, base: Rule) -> tuple[int, list[Rule]]:
 
 
 def _with_their_numbers(cases: Cases, asked: Asked, base: Rule, rules: Sequence[Mistake]) -> Iterator[Rule]:
-    here = made_here(asked, base.hypothesis)
+    here, target = made_here(asked, base.hypothesis), cases.target(asked)
+    few = few_rows(target)
     for family in rules:
-        for _, found in solve(cases.target(asked), (beside(here, family),)):
+        place = target if any(map(is_mixing, (*here, family))) else few
+        for _, found in solve(place, (beside(here, family),)):
             number = plain_number(found.theta, found.error)
             yield Rule((*base.hypothesis, family), number, found.error)
 

@@ -8,10 +8,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ..diagnosis.consequences import Consequences, consequences_of
+from ..diagnosis.cutting import rows_of, telling_rows
+from ..diagnosis.glance import Glance
+from ..diagnosis.large import is_wide
 from ..diagnosis.plan import RIGHT, Hypothesis, compatible
 from ..diagnosis.search import SINGLES, applicable, known_consequences
 from ..diagnosis.target import Target
 from ..mistakes.mistake import Mistake
+from ..problem import Problem
 from .cases import SMALL, Cases
 from .comparing import Asked
 from .grouping import grouped
@@ -51,27 +55,48 @@ def near_rules(cases: Cases, asked: Asked, base: Rule) -> list[Rule]:
 
 
 def _nearest_rules(cases: Cases, asked: Asked, base: Rule) -> Iterator[Rule]:
-    others = mistakes_beside(asked, base)
+    target, others = cases.target(asked), mistakes_beside(asked, base)
+    if is_wide(target):  # all of them on every row would take minutes and gigabytes
+        if not base.hypothesis and not asked.meant:
+            yield from _mixing_to(target, others)
+        others = tuple(m for m in others if not is_mixing(m))
+        target = few_rows(target)
     try:
-        worked = _worked(asked, base, others)
+        worked = _worked(asked, base, others, target.problem)
     except (ValueError, IndexError):  # shapes that do not go together: one by one, then
         worked = None
     if worked is not None:
-        yield from (base + hypothesis[-1] for hypothesis in nearest(cases.target(asked), worked))
+        yield from (base + hypothesis[-1] for hypothesis in nearest(target, worked))
     elif math.prod(asked.exact.matrix_shape) <= SMALL:
         yield from (rule for rule in map(base.__add__, others) if cases.holds(rule, asked))
 
 
-def _worked(asked: Asked, base: Rule, others: Sequence[Mistake]) -> Consequences | None:
+def few_rows(target: Target) -> Target:
+    """The answer, or its telling rows where all rows are too many for every rule."""
+    return rows_of(target, telling_rows(target)) if is_wide(target) else target
+
+
+def is_mixing(mistake: Mistake) -> bool:
+    """Whether it cannot be made on a few rows."""
+    return mistake.mixes_queries or mistake.rewrite is not None
+
+
+def _mixing_to(target: Target, mistakes: Sequence[Mistake]) -> Iterator[Rule]:
+    """Those of them that cannot be made on a few rows, and come near to the row that is farthest off."""
+    glance = Glance(target, LOOSE * float(target.tolerance.max()))
+    yield from (Rule((m,)) for m in mistakes if is_mixing(m) and glance.mixes_to(m))
+
+
+def _worked(asked: Asked, base: Rule, others: Sequence[Mistake], problem: Problem) -> Consequences | None:
     """What each of the others gives beside what can be made of the base; None where not worked out
     together."""
     if base.theta is not None:
         return None
     if not base.hypothesis and not asked.meant:
-        return known_consequences(asked.exact, asked.case.step, SINGLES)
+        return known_consequences(problem, asked.case.step, SINGLES)
     here = made_here(asked, base.hypothesis)
     sets = tuple(joined(asked.meant, (*here, mistake)) for mistake in others)
-    return consequences_of(asked.exact, asked.case.step, (RIGHT, *sets))
+    return consequences_of(problem, asked.case.step, (RIGHT, *sets))
 
 
 def nearest(target: Target, worked: Consequences, least: int = 1) -> list[Hypothesis]:
