@@ -291,31 +291,28 @@ TYPED = ("-m", "headwork", "check", "torch.nn.functional:scaled_dot_product_atte
 
 
 def speed() -> Tally:
-    """Seconds of one check in a fresh process, medians of three; the files are compiled before."""
-    paths = os.pathsep.join(map(os.path.abspath, sys.path))
-    left = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-
-    def seconds(code: str) -> float:
-        return seconds_of("-c", code)
-
-    def seconds_of(*words: str) -> float:
-        command, took = [sys.executable, "-W", "ignore", *words], list[float]()
-        for _ in range(1 + 3):  # the first one compiles
-            start = time.perf_counter()
-            subprocess.run(command, check=True, env=left | {"PYTHONPATH": paths}, stdout=subprocess.DEVNULL)
-            took.append(time.perf_counter() - start)
-        return round(statistics.median(took[1:]), 2)
-
+    """Seconds of one check in a fresh process, medians of five in turns; the files are compiled before."""
     sdpa = "from torch.nn.functional import scaled_dot_product_attention as f"
     zoo = "from zoo.right_numpy import everything as f, either_mask as g"
     run = "from headwork import check; check(f)"
-    return {
-        "numpy, all features": seconds(f"{zoo}; {run}"),
-        "numpy, a typical function": seconds(f"{zoo}; {run.replace('(f)', '(g)')}"),
-        "torch, its import included": seconds(f"{sdpa}; {run}"),
-        "torch, on the command line": seconds_of(*TYPED),
-        "torch, the import alone": seconds(sdpa),
+    ways = {
+        "numpy, all features": ("-c", f"{zoo}; {run}"),
+        "numpy, a typical function": ("-c", f"{zoo}; {run.replace('(f)', '(g)')}"),
+        "torch, its import included": ("-c", f"{sdpa}; {run}"),
+        "torch, on the command line": TYPED,
+        "torch, the import alone": ("-c", sdpa),
     }
+    took = [{name: _seconds_of(words) for name, words in ways.items()} for _ in range(1 + 5)]
+    return {name: round(statistics.median(turn[name] for turn in took[1:]), 2) for name in ways}
+
+
+def _seconds_of(words: Sequence[str]) -> float:
+    left = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    left["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
+    start = time.perf_counter()
+    command = [sys.executable, "-W", "ignore", *words]
+    subprocess.run(command, check=True, env=left, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
 
 
 def main() -> None:

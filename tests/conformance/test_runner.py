@@ -1,5 +1,6 @@
 """Whatever somebody's function does: the checker survives, says so in words, and goes on."""
 
+import gc
 import os
 import re
 import signal
@@ -129,6 +130,12 @@ def test_what_a_call_leaves_behind_is_said(runner, how, words):
     outcome = act(runner, how)
     assert outcome.is_fine
     assert any(effect.startswith(words) for effect in outcome.side_effects), outcome.side_effects
+
+
+def test_garbage_is_collected_in_a_call_as_it_always_is(tmp_path):
+    (tmp_path / "kernel.py").write_text("import gc\ndef f(q): return q * 0 + gc.get_threshold()[0]\n")
+    with Runner(read_target(f"{tmp_path / 'kernel.py'}:f"), LIMITS) as one:
+        assert (act(one).outputs[0] == gc.get_threshold()[0]).all()
 
 
 def test_a_seed_that_is_set_at_every_call_is_said_at_every_call(runner):

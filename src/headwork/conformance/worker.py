@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import fcntl
+import gc
 import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -100,7 +101,8 @@ def send(line: int, chunks: list[memoryview]) -> None:
 def loaded(target: Target, watch: Watch) -> tuple[Callable[..., Any] | None, dict[str, Any]]:
     """The function, and the answer: its signature, what is wrong with the target, or what it raised."""
     try:
-        function, signature = load(target)
+        with seldom_collecting():
+            function, signature = load(target)
     except HeadworkError as error:
         return None, {"wrong": str(error), "kind": type(error).__name__}
     except BaseException as error:  # sys.exit, too
@@ -109,6 +111,17 @@ def loaded(target: Target, watch: Watch) -> tuple[Callable[..., Any] | None, dic
         "signature": signature,
         "compiles": any(name in sys.modules for name in COMPILERS) or target.device != "cpu",
     }
+
+
+@contextlib.contextmanager
+def seldom_collecting() -> Iterator[None]:
+    """An import keeps nearly all it makes: looking for garbage there takes a tenth of torch's import."""
+    usual = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 50)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 def called(function: Any, call: Call, watch: Watch) -> Outcome:
