@@ -229,18 +229,23 @@ def every_pair(seeds: Iterable[int]) -> Tally:
         (SINGLES[i], other) for i in seeds for other in SINGLES[i + 1 :] if compatible((SINGLES[i], other))
     ]
     waiting = set(map(frozenset, asked))
+    made_together: set[Pair] = set()
     counts: Tally = {"pairs": len(asked)}
     for seed, (first, other) in enumerate(asked):
         for given in telling([first, other], seed):
             if frozenset((first, other)) not in waiting:
                 break
             if {first, other}.issubset(applicable(given, "output")):
+                made_together.add(frozenset((first, other)))
                 for pair, answer in pairs_on(given, waiting):
                     if one := judged_pair(given, pair, answer, seed):
                         counts = added(counts, one)
                         waiting.remove(frozenset(pair))
-    never = [f"{a.id} + {b.id}" for a, b in asked if frozenset((a, b)) in waiting]
-    return counts | {"never shown": never}
+    for a, b in asked:
+        if (pair := frozenset((a, b))) in waiting:
+            why = "never shown" if pair in made_together else "never together"
+            counts = added(counts, {why: [f"{a.id} + {b.id}"]})
+    return counts
 
 
 # --- running --------------------------------------------------------------------------------------
@@ -304,6 +309,7 @@ def of_pairs(counts: Tally) -> Tally:
     return of_draws(counts, how.get("pair", 0) + how.get("simpler", 0)) | {
         "how": how,
         "compatible pairs": counts.get("pairs"),
+        "never together": len(counts.get("never together", [])),
         "never shown": len(counts.get("never shown", [])),
     }
 

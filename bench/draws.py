@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -18,16 +19,9 @@ from headwork.problem import Problem
 WHOLE_STEPS = ("scores", "scaled", "weights", "output")
 LEAST, MOST = 3, 6  # tokens and features of a problem that shows a mistake well
 TRIES = 20  # problems like a mistake's witness, larger; then a few of just its size
-TRIES_OF_PAIRS = 6  # most pairs show on the first; working out all pairs on a problem takes a while
+TRIES_OF_PAIRS = 10  # most pairs show on the first; working out all pairs on a problem takes a while
 KINDS = ("noise", "few", "permuted", "rows", "columns", "swaps", "slips", "unrelated", "weights", "plain")
 PLAIN = (0, 1, 0.5, -1, 2, 0.25, 1 / 3)
-# Scores as low as these fill values: only there does a fill give numbers of its own.
-FILLS = {
-    "mask-fill-minus-1e4": 1e4,
-    "mask-fill-not-low-enough": 1e5,
-    "mask-fill-minus-1e9": 1e9,
-    "mask-added-minus-100": 100.0,
-}
 
 
 # --- any problem ----------------------------------------------------------------------------------
@@ -85,32 +79,44 @@ def problem(seed: int, least: int = 1) -> Problem:
 
 
 def telling(mistakes: Sequence[Mistake], seed: int) -> Iterator[Problem]:
-    """Problems with what these mistakes need, of 3 tokens and features at least; then small as a witness."""
+    """Problems with what these mistakes need, of 3 tokens and features at least; then small as a witness.
+
+    Each of the mistakes is the first one in turn: where two ask for different things, it has its way.
+    """
     dice = random.Random(seed)
-    for _ in range(TRIES if len(mistakes) == 1 else TRIES_OF_PAIRS):
-        yield from _drawn(_low(mistakes[0].id, dice) or _larger([m.witness for m in mistakes], dice), dice)
-    for _ in range(TRIES // 4 if len(mistakes) == 1 else 0):
-        yield from _drawn(mistakes[0].witness, dice)
+    witnesses = [m.witness for m in mistakes]
+    turns = [witnesses, witnesses[::-1]]
+    recipes: list[Callable[[Sequence[Recipe]], Recipe]] = [
+        *[lambda turn: _larger(turn, dice)] * (TRIES if len(mistakes) == 1 else TRIES_OF_PAIRS),
+        *[_asked_of] * (TRIES // 4 if len(mistakes) == 1 else len(turns)),
+    ]
+    for index, made in enumerate(recipes):
+        try:
+            drawn = made(turns[index % 2]).draw(dice.randrange(10**9))
+            for mistake in mistakes:
+                if mistake.id in SHOWN_ONLY_BY:
+                    drawn = _altered(drawn, SHOWN_ONLY_BY[mistake.id])
+        except HeadworkError:  # sizes or options that do not fit together
+            continue
+        yield drawn
 
 
-def _drawn(made: Recipe, dice: random.Random) -> Iterator[Problem]:
-    try:
-        yield made.draw(dice.randrange(10**9))
-    except HeadworkError:  # sizes or options that do not fit together
-        return
+def _asked_of(witnesses: Sequence[Recipe]) -> Recipe:
+    """The first witness, with the options of the others."""
+    asked = {name: value for w in reversed(witnesses) for name, value in w.options.items()}
+    return replace(witnesses[0], mask=_first(witnesses, "mask"), options=asked)
+
+
+def _first(witnesses: Sequence[Recipe], name: str) -> Any:
+    return next((value for w in witnesses if (value := getattr(w, name)) is not None), None)
 
 
 def _larger(witnesses: Sequence[Recipe], dice: random.Random) -> Recipe:
     """What all of the witnesses have, with sizes of 3 to 6."""
-
-    def first(name: str) -> Any:
-        return next((value for w in witnesses if (value := getattr(w, name)) is not None), None)
-
-    for w in witnesses:
-        if {"key", "query", "value"} & set(w.fixed):  # its numbers are what shows it
-            asked = {name: value for other in witnesses for name, value in other.options.items()}
-            return replace(w, mask=w.mask or first("mask"), options=asked | dict(w.options))
-    made = replace(witnesses[0], **{name: first(name) for name in ("B", "H", "Hkv", "E", "mask")})
+    names = ("B", "H", "Hkv", "E", "mask")
+    made = replace(witnesses[0], **{name: _first(witnesses, name) for name in names})
+    if len(witnesses) > 1 and dice.random() < 0.3:  # what makes one sequence NaN leaves the other
+        made = replace(made, B=made.B or 2)
     Tq, Tk, D, Dv = (dice.randrange(LEAST, MOST + 1) for _ in range(4))
     Tk = Tq if dice.random() < 0.4 else Tk
     Dv = D if len(witnesses) > 1 and dice.random() < 0.5 else Dv  # some can be made only there
@@ -177,17 +183,69 @@ def _numbers(dice: random.Random, shape: tuple[int, ...]) -> np.ndarray:
     return np.array([round(dice.uniform(-1.5, 1.5), 1) for _ in range(count)]).reshape(shape)
 
 
-def _low(id: str, dice: random.Random) -> Recipe | None:
-    """For a fill that is not low enough: scores about as low, or masked ones about as much higher."""
-    if id not in FILLS:
-        return None
-    Tq, Tk, D = (dice.randrange(LEAST, MOST + 1) for _ in range(3))
-    query, key = _numbers(dice, (Tq, D)), _numbers(dice, (Tk, D))
-    query[:, 0] = 1
-    key[:, 0] = -FILLS[id] * D**0.5
-    if id == "mask-added-minus-100":
-        key[:, 0] = [dice.choice([0, -100 * D**0.5]) for _ in range(Tk)]
-    return Recipe(Tq=Tq, Tk=Tk, D=D, mask="bool", fixed={"query": query, "key": key})
+# --- numbers that some mistakes show only on ------------------------------------------------------
+
+
+Change = Callable[[dict[str, Any]], None]  # of the arrays of a problem; nothing where they are not there
+
+
+def _common(query: float, key: float) -> Change:
+    """All scores of a head moved by query · key: one feature of all queries and keys is that number."""
+
+    def move(arrays: dict[str, Any]) -> None:
+        if {"query", "key"}.issubset(arrays):
+            arrays["query"][..., 0], arrays["key"][..., 0] = query, key
+
+    return move
+
+
+def _low(fill: float, last: float = 1.0) -> Change:
+    """Scores about as low as that fill, as it is told from −∞ only there; the last one `last` times that."""
+
+    def lower(arrays: dict[str, Any]) -> None:
+        if {"query", "key"}.issubset(arrays):
+            _common(1.0, -fill * arrays["query"].shape[-1] ** 0.5)(arrays)
+            arrays["key"][..., -1, 0] *= last
+
+    return lower
+
+
+def _hidden(name: str) -> Change:
+    """Not a number in the last token of one sequence, which no query may see."""
+
+    def spoil(arrays: dict[str, Any]) -> None:
+        if {name, "mask"}.issubset(arrays):
+            array, mask = arrays[name], arrays["mask"][0]["mask"]
+            array[(0,) * (array.ndim - 2)][-1, 0] = np.nan
+            mask[..., -1] = False if mask.dtype == bool else -np.inf
+
+    return spoil
+
+
+def _one_sees_all(arrays: dict[str, Any]) -> None:
+    """Nothing is masked for the last query, so that a rule that makes masked rows infinite leaves it."""
+    if "mask" in arrays and (mask := arrays["mask"][0]["mask"]).shape[-2:-1] > (1,):
+        mask[..., -1, :] = mask.dtype == bool
+
+
+def _altered(problem: Problem, change: Change) -> Problem:
+    arrays = deepcopy(problem.to_dict())
+    change(arrays)
+    return Problem.from_dict(arrays)
+
+
+SHOWN_ONLY_BY: dict[str, Change] = {
+    "mask-fill-minus-1e4": _low(1e4),
+    "mask-fill-not-low-enough": _low(1e5),
+    "mask-fill-minus-1e9": _low(1e9),
+    "mask-added-minus-100": _low(100.0, last=0.0),
+    "row-max-floor": _low(1e5),
+    "mask-lets-nan-through": _hidden("key"),
+    "masked-value-leaks": _hidden("value"),
+    "mask-after-softmax-minus-infinity": _one_sees_all,
+    "qk-accumulated-fp16": _common(50.0, 50.0),  # from 2048 on float16 skips numbers
+    "maximum-stuck-at-zero": _common(-60.0, 60.0),  # an exponential without its maximum is 0
+}
 
 
 # --- wrong answers --------------------------------------------------------------------------------

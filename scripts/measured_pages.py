@@ -109,9 +109,13 @@ def pairs(report: dict[str, Any]) -> str:
     """The same for pairs."""
     how = report["summary"]["how"]
     simpler = f"; {how.get('simpler', 0):,} of them by fewer mistakes that give the same numbers"
-    never = report["summary"]["never shown"]
+    asked, apart, never = (
+        report["summary"].get(name) for name in ("compatible pairs", "never together", "never shown")
+    )
     unseen = (
-        f"; {never:,} of {report['summary']['compatible pairs']:,} show on no problem drawn" if never else ""
+        f"; of {asked:,} pairs {apart:,} could be made on no problem drawn, {never:,} showed on none"
+        if asked
+        else ""
     )
     return f"{_of_draws(report)}{simpler}{unseen}"
 

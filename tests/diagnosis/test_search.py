@@ -63,6 +63,15 @@ def test_a_convention_is_never_called_a_mistake(id, step, answer, options):
     assert first(three_tokens(**options), answer, step) == ("convention", (id,))
 
 
+def test_beside_a_convention_a_mistake_that_gives_the_same_digits_is_told():
+    """Key 1 scores −9: who left the window out, or made it one wider, writes e⁻⁹ = 0.0001 as 0.000."""
+    problem = Problem(query=np.ones((3, 1)), key=[[-9.0], [0.0], [0.0]], causal=True, window=(0, None))
+    found = diagnose(problem, "1 0 0; 0 1 0; 0 0.5 0.5", "weights", 3)
+    assert (found.verdict, found.mistakes[0]) == ("convention", ("window-one-too-many",))
+    assert ("window-ignored",) in found.mistakes
+    assert found.sentence.startswith("These are the right numbers under another convention")
+
+
 def test_a_convention_beside_a_mistake_costs_nothing():
     strict = np.tril(np.ones((3, 3), dtype=bool), -1)
     with np.errstate(all="ignore"):

@@ -407,10 +407,10 @@ def _joint(target: Target, assumed: str, simple: Sequence[Finding]) -> Diagnosis
 
 
 def _explained(target: Target, assumed: str, findings: Sequence[Finding]) -> Diagnosis | None:
-    """The findings, best evidence first; where none is sure, a slip in a few entries is said beside them."""
+    """The findings, conventions and then the best evidence first; where none is sure, slips beside them."""
     if not findings:
         return None
-    best = tuple(sorted(findings, key=lambda finding: (finding.is_narrow, -finding.bits)))
+    best = tuple(sorted(findings, key=lambda f: (f.is_narrow, not f.is_convention, -f.bits)))
     if best[0].is_narrow:
         what = describe(target.problem, best[0].readings[0], best[0].theta)
         return _result(target, "rounding", assumed, f"This is right but for rounding: you {what}.", best)

@@ -40,6 +40,7 @@ from .search import (
     needed,
     simple_explanations,
     solved_findings,
+    too_many,
 )
 from .target import Target
 from .tolerance import largest
@@ -72,7 +73,7 @@ def by_rows_if_many(target: Target) -> tuple[Finding, ...]:
     if is_wide(target):
         return ()  # tried along with the single ones
     count = len(applicable(target.problem, target.step))
-    if count**PAIRS * target.values.size <= MOST_ENTRIES or target.problem.rows is not None:
+    if not too_many(count, PAIRS, target.values.size) or target.problem.rows is not None:
         return joint_explanations(target)
     return _confirmed(target, joint_explanations(rows_of(target, telling_rows(target))))
 
@@ -144,7 +145,7 @@ class _Search:
     def pairs(self) -> tuple[Finding, ...]:
         """Two mistakes, neither of which mixes queries."""
         count = len(self.plain)
-        if count**PAIRS * self.rows.values.size <= MOST_ENTRIES:
+        if not too_many(count, PAIRS, self.rows.values.size):
             return joint_explanations(self.rows)
         found = self._on_rows(self.glance.pairs(self.plain), count * (count - 1) // 2)
         return tuple(finding for finding in found if finding.bits >= FEWEST_BITS[PAIRS])

@@ -40,6 +40,7 @@ MOST_ENTRIES = 4_000_000  # numbers that all hypotheses of a search may hold tog
 SINGLES, PAIRS, TRIPLES = 1, 2, 3
 # a fact worth telling; three mistakes only when named
 FEWEST_BITS = {SINGLES: -math.inf, PAIRS: 6.0, TRIPLES: NAMED}
+A_CONVENTION = (0, 1)  # what it costs: no mistake
 DROPPED = ("weights", "blended", "output")  # where dropout can be read off
 SOLVED = 3.0  # bits left once a number was solved for; with fewer, any answer would have such a number
 
@@ -180,8 +181,7 @@ def _at_once(problem: Problem, step: str) -> bool:
 def _of_size(target: Target, size: int) -> tuple[Finding, ...]:
     """The findings with sets of that many mistakes."""
     count = len(applicable(target.problem, target.step))
-    room = MOST_ENTRIES // max(target.values.size, 1)
-    if count ** min(size, PAIRS) > room:
+    if too_many(count, size, target.values.size):
         return ()
     is_known = _at_once(target.problem, target.step)
     if size == TRIPLES and not is_known and not _tells_three_apart(target, count):
@@ -194,6 +194,11 @@ def _of_size(target: Target, size: int) -> tuple[Finding, ...]:
     if findings and size == TRIPLES and not _tells_three_apart(target, count):
         return ()
     return tuple(finding for finding in findings if finding.bits >= FEWEST_BITS[size])
+
+
+def too_many(count: int, size: int, entries: int) -> bool:
+    """Whether the sets of so many mistakes are more than are worked out together; of three, few are."""
+    return math.comb(count, min(size, PAIRS)) * entries > MOST_ENTRIES
 
 
 def _tells_three_apart(target: Target, count: int) -> bool:
@@ -253,7 +258,10 @@ def _agrees(target: Target, made: Consequences, index: int) -> bool:
 
 
 def _grouped(target: Target, made: Consequences, survivors: Sequence[int], tried: int) -> tuple[Finding, ...]:
-    """The survivors with the fewest mistakes, exact ones if there are any; equal numbers are one finding."""
+    """The survivors with the fewest mistakes, exact ones if there are any; equal numbers are one finding.
+
+    Beside a convention, mistakes that give the same to the last digit are told: nobody can see which it was.
+    """
     groups: list[list[int]] = []
     for index in survivors:
         group = next((group for group in groups if _equal(target, made, index, group[0])), None)
@@ -264,8 +272,9 @@ def _grouped(target: Target, made: Consequences, survivors: Sequence[int], tried
     exact = [group for group in groups if target.matches(made.values[made.node[group[0]]], target.tight)]
     groups = exact or groups
     fewest = min((cost(made.hypotheses[index]) for group in groups for index in group), default=(0, 0))
-    kept = [group for group in groups if min(cost(made.hypotheses[index]) for index in group) == fewest]
-    return tuple(_finding(target, made, group, tried) for group in kept)
+    if fewest != A_CONVENTION or not exact:
+        groups = [group for group in groups if min(cost(made.hypotheses[i]) for i in group) == fewest]
+    return tuple(_finding(target, made, group, tried) for group in groups)
 
 
 def _equal(target: Target, made: Consequences, a: int, b: int) -> bool:
