@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import adapter_zoo as zoo
@@ -210,6 +211,13 @@ STATED_WRONGLY = [
     ({"returns": "output,attn"}, "returns is 'attn'"),
     ({"layout": "XYZ"}, "'XYZ' is no layout"),
     ({"dtypes": "float8"}, "dtypes is 'float8'"),
+    ({"dtypes": 16}, "dtypes is 16; a list of words, or text with commas, was expected."),
+    ({"returns": ["output", None]}, "returns is None"),
+    ({"causal": True}, "causal is True. It is one of: lower_right, upper_left, never."),
+    ({"empty_rows": 0}, "empty_rows is 0. It is one of: zero"),
+    ({"layout": 3}, "layout is 3; text was expected."),
+    ({"roles": [("m", "mask")]}, "roles is [('m', 'mask')]; a dict was expected."),
+    ({"sizes": {"T": 4}}, "sizes is {'T': 4}; text such as 'T=64,128; D=64' was expected."),
 ]
 
 
@@ -218,6 +226,11 @@ def test_a_word_that_cannot_be_stated_is_an_error_with_what_can_be(stated: dict[
     with pytest.raises(OptionError, match="is") as error:
         Stated(**stated)
     assert said in str(error.value)
+
+
+def test_what_is_none_is_not_stated() -> None:
+    assert Stated(**dict.fromkeys(each.name for each in fields(Stated))) == Stated()
+    assert Stated(sizes="T=64") == Stated(sizes=read_sizes("T=64"))
 
 
 # --- the trap doors -------------------------------------------------------------------------------

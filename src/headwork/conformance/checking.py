@@ -32,7 +32,7 @@ from .rules import Found
 from .second_round import MOST_ASKED, told_apart
 from .sentences import check_sentence, feature_sentence, other_conventions
 from .shrinking import failing_of, smallest
-from .sizes import Sizes, read_sizes
+from .sizes import Sizes
 from .stated import Stated
 from .targets import Target, read_target
 from .ways import Ways
@@ -93,8 +93,6 @@ def _stated(stated: Stated | None, words: dict[str, Any]) -> Stated:
     if unknown := next((word for word in words if word not in names), ""):
         hint = hint_at(unknown, names, "There are")
         raise OptionError(f"nothing is called {unknown!r} that can be stated. {hint}")
-    if isinstance(words.get("sizes"), str):
-        words["sizes"] = read_sizes(words["sizes"])
     return replace(stated or Stated(), **words) if words else stated or Stated()
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any
 
 from ..arrays import DTYPES, shown
 from ..errors import OptionError
 from .layouts import read_layout
 from .roles import NAMES
-from .sizes import ANY, Sizes
+from .sizes import ANY, Sizes, read_sizes
 
 # option: the words that it takes, the first being what documentation calls Headwork's own
 WORDS: Mapping[str, tuple[str, ...]] = {
@@ -24,6 +24,13 @@ WORDS: Mapping[str, tuple[str, ...]] = {
 }
 RETURNS = ("output", "weights", "logsumexp", "-")
 OTHER_NAMES = {"lse": "logsumexp", "out": "output", "attention": "weights", "_": "-"}
+FORMS: Mapping[str, tuple[tuple[type, ...], str]] = {  # type of a field: what is taken for it, in words
+    "str": ((str,), "text"),
+    "tuple[str, ...]": ((str, tuple, list), "a list of words, or text with commas,"),
+    "Mapping[str, str]": ((Mapping,), "a dict"),
+    "Mapping[str, Any]": ((Mapping,), "a dict"),
+    "Sizes": ((Sizes, str), "text such as 'T=64,128; D=64'"),
+}
 HOW = ("stated", "name", "annotation", "documentation", "tried", "assumed")
 
 
@@ -46,7 +53,8 @@ class Stated:
     library      "numpy", "torch", "jax", "cupy", "list"; device: as that library names it
     dtypes       what it is checked in, the first for everything; sizes: what it takes (sizes.py)
 
-    Raises OptionError for a word that an option does not have.
+    Special cases: None says nothing.
+    Raises OptionError for a word that an option does not have, and for what is no word.
     """
 
     roles: Mapping[str, str] = field(default_factory=dict)
@@ -68,6 +76,8 @@ class Stated:
     sizes: Sizes = ANY
 
     def __post_init__(self) -> None:
+        for each in fields(self):
+            object.__setattr__(self, each.name, _of_its_form(each, getattr(self, each.name)))
         for name in ("takes", "returns", "dtypes"):
             words = getattr(self, name)
             split = words.replace(",", " ").split() if isinstance(words, str) else tuple(words)
@@ -89,6 +99,17 @@ class Stated:
         record = {f.name: getattr(self, f.name) for f in fields(self)}
         said = {name: value for name, value in record.items() if value != getattr(default, name)}
         return said | ({"sizes": self.sizes.to_dict()} if "sizes" in said else {})
+
+
+def _of_its_form(option: Field[Any], value: object) -> object:
+    if value is None:
+        return option.default if option.default_factory is MISSING else option.default_factory()
+    kinds, words = FORMS[str(option.type)]
+    if not isinstance(value, kinds):
+        if option.name in WORDS:
+            _one_of(option.name, value, WORDS[option.name])
+        raise OptionError(f"{option.name} is {shown(value)}; {words} was expected.")
+    return read_sizes(value) if option.name == "sizes" and isinstance(value, str) else value
 
 
 def _one_of(option: str, word: object, words: tuple[str, ...]) -> None:

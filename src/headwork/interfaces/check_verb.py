@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..conformance.limits import Limits
 from ..conformance.runner import Runner
-from ..conformance.sizes import read_sizes
 from ..conformance.stated import Stated
 from ..conformance.targets import Target, read_target
 from ..errors import FileError, HeadworkError, OptionError
@@ -66,7 +65,7 @@ def run_check(
     """
     given = {name: value for name, value in typed.items() if value}
     wishes = Wishes(**{each.name: given.pop(each.name) for each in fields(Wishes) if each.name in given})
-    stated = Stated(**given | ({"sizes": read_sizes(given["sizes"])} if "sizes" in given else {}))
+    stated = Stated(**given)
     target = read_target(
         text,
         command=command or "",
