@@ -40,18 +40,23 @@ def test_a_law_holds_for_right_attention(law, dtype):
         assert not law.violations(case, outputs).any(), case.id
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("sizes", ["T=256; D=64", "T=1000; D=16"])
-def test_long_rows_are_summed_in_any_order(sizes):
+def test_long_rows_are_summed_in_any_order(sizes, dtype):
     """256 weights add up to 1 but for 1.3·10⁻¹⁵, textbook or not: more than a unit or two of the last place."""
-    case = draw_battery(lambda feature: feature == "basic", ("float64",), read_sizes(sizes))[0]
-    (ones,) = BY_ID["rows-sum-to-one"].problems(case)
-    scores = ones.query @ ones.key.swapaxes(-1, -2) / np.sqrt(ones.D)
-    exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    for weights in (
-        exps / exps.sum(axis=-1, keepdims=True),
-        exps / exps[..., ::-1].cumsum(axis=-1)[..., -1:],
-    ):
-        assert not BY_ID["rows-sum-to-one"].violations(case, [weights @ ones.value]).any()
+    cases = draw_battery(lambda feature: feature in ("basic", "scale"), (dtype,), read_sizes(sizes))
+    for case in cases[0], next(case for case in cases if case.feature == "scale"):
+        (ones,) = BY_ID["rows-sum-to-one"].problems(case)
+        scores = ones.query @ ones.key.swapaxes(-1, -2) * ones.query.dtype.type(ones.factor)
+        exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        one_by_one = exps.cumsum(axis=-1)[..., -1:]
+        for output in (
+            exps / exps.sum(axis=-1, keepdims=True) @ ones.value,
+            exps / one_by_one @ ones.value,
+            np.broadcast_to((exps / one_by_one).cumsum(axis=-1)[..., -1:], ones.value.shape),
+        ):
+            assert output.dtype == dtype
+            assert not BY_ID["rows-sum-to-one"].violations(case, [output]).any()
 
 
 BROKEN = [

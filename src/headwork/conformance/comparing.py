@@ -38,6 +38,7 @@ COMPARED = (
     "output",
 )  # and what their tolerances depend on
 ROOM = 8.0  # times the floor: float64 is the reference itself, so that plain NumPy adds nothing to it there
+SHORT_SUM = 64  # terms: in a sum of no more the order does not show beside everything else
 NOT_RETURNED = ("crashed", "timed out", "out of memory")
 MEANT = {  # what is stated -> the record of the catalogue that makes it so
     ("empty_rows", "nan"): "fully-masked-row-nan",
@@ -221,8 +222,16 @@ def allowances(exact: Problem, dtype: str) -> Mapping[str, Array]:
     fields = {name: array for name, array in reference(exact).items() if name in COMPARED}
     with np.errstate(all="ignore"):
         found = Precision(None, dtype, "").tolerances(exact, fields)
-    room = ROOM if dtype == "float64" else 1.0
+    room = (ROOM if dtype == "float64" else 1.0) * _of_long_sums(exact, dtype)
     return {name: room * np.nan_to_num(array) for name, array in found.items()}
+
+
+def _of_long_sums(exact: Problem, dtype: str) -> float:
+    """How much farther off the sum of so many terms may be, added one after the other: docs/decisions.
+
+    Fewer bits than float32 are added up in float32, whose error theirs hides.
+    """
+    return max(1.0, math.sqrt(exact.Tk / SHORT_SUM)) if dtype in ("float64", "float32") else 1.0
 
 
 @remembered()
