@@ -200,7 +200,7 @@ def _common(query: float, key: float) -> Change:
 
 
 def _low(fill: float, last: float = 1.0) -> Change:
-    """Scores about as low as that fill, as it is told from −∞ only there; the last one `last` times that."""
+    """Scores as low as that fill or lower: only there it is told from −∞; the last one `last` times that."""
 
     def lower(arrays: dict[str, Any]) -> None:
         if {"query", "key"}.issubset(arrays):

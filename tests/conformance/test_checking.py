@@ -48,6 +48,34 @@ def verdicts(result: Check) -> dict[str, str]:
 # --- right ----------------------------------------------------------------------------------------
 
 
+def one_by_one(query: Any, key: Any, value: Any, mask: Any = None, scale: Any = None) -> Any:
+    """Every sum in the order in which a plain loop takes it, in the arrays' own dtype."""
+    kind = query.dtype.type
+    scores = np.zeros((*query.shape[:-1], key.shape[-2]), kind)
+    for d in range(query.shape[-1]):
+        scores += query[..., d, None] * key[..., None, :, d]
+    scores *= kind(scale or query.shape[-1] ** -0.5)
+    scores = scores if mask is None else np.where(mask, scores, kind(-np.inf))
+    exps = np.exp(scores - np.maximum(scores.max(-1, keepdims=True), np.finfo(kind).min))
+    total = exps.cumsum(-1)[..., -1:]
+    output = np.zeros((*query.shape[:-1], value.shape[-1]), kind)
+    for j in range(key.shape[-2]):
+        output += exps[..., j, None] * value[..., j, None, :]
+    return output / np.where(total == 0, 1, total)
+
+
+def test_none_takes_back_nothing_that_was_stated() -> None:
+    assert check(attention, Stated(causal="never"), causal=None).interface.stated.causal == "never"
+
+
+@pytest.mark.parametrize("sizes", ["", "T=8; D=1024; B=1; H=1", "T=256; D=8; B=1; H=1"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_taken_one_after_the_other_are_no_mistake(sizes: str, dtype: str) -> None:
+    result = check(one_by_one, layout="BHTD", dtypes=dtype, sizes=sizes)
+    assert result.is_right, result.sentence
+    assert result.of("mask-bool").verdict == "right"
+
+
 @pytest.mark.parametrize(
     "name",
     [

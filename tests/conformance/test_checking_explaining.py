@@ -116,6 +116,35 @@ def test_on_long_inputs_a_mistake_is_named_from_a_few_rows(id: str, theta: float
     assert said in report.sentence
 
 
+def columns_and_scale_twice(query: Any, key: Any, value: Any, scale: float | None = None) -> Any:
+    """Over the queries, which needs all of them; and beside that a scale of one's own, twice."""
+    exps = np.exp(query @ key.swapaxes(-1, -2) * (query.shape[-1] ** -0.5 if scale is None else scale**2))
+    return exps / exps.sum(-2, keepdims=True) @ value
+
+
+def columns_under_a_mask(query: Any, key: Any, value: Any, mask: Any = None) -> Any:
+    """Over the queries where there is a mask, and NaN where a query may see nothing."""
+    scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
+    exps = np.exp(scores) if mask is None else np.where(mask, np.exp(scores), 0)
+    with np.errstate(invalid="ignore"):
+        return exps / exps.sum(-1 if mask is None else -2, keepdims=True) @ value
+
+
+@pytest.mark.parametrize("T", [16, 256])
+@pytest.mark.parametrize(
+    ("wrong", "feature", "id", "stated"),
+    [
+        (columns_and_scale_twice, "scale", "scale-given-twice", {}),
+        (columns_under_a_mask, "mask-bool", "softmax-over-queries", {"empty_rows": "nan"}),
+    ],
+)
+def test_on_long_inputs_what_needs_all_queries_stays_beside_the_rest(
+    wrong: Any, feature: str, id: str, stated: dict[str, str], T: int
+) -> None:
+    report = check(wrong, dtypes="float64", sizes=f"B=1; H=1; T={T}; D=8", **stated).of(feature)
+    assert id in report.explanations[0].ids[0], report.sentence
+
+
 # --- a second flaw that shows on some cases only --------------------------------------------------
 
 

@@ -138,6 +138,13 @@ def test_garbage_is_collected_in_a_call_as_it_always_is(tmp_path):
         assert (act(one).outputs[0] == gc.get_threshold()[0]).all()
 
 
+def test_a_file_that_collects_no_garbage_is_left_so(tmp_path):
+    text = "import gc\ngc.set_threshold(0)\ndef f(q): return q * 0 + gc.get_threshold()[0]\n"
+    (tmp_path / "kernel.py").write_text(text)
+    with Runner(read_target(f"{tmp_path / 'kernel.py'}:f"), LIMITS) as one:
+        assert (act(one).outputs[0] == 0).all()
+
+
 def test_a_seed_that_is_set_at_every_call_is_said_at_every_call(runner):
     said = [act(runner, "seeds").side_effects for _ in range(3)]
     assert said == [("the random state of NumPy was changed",)] * 3

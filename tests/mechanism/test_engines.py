@@ -130,6 +130,27 @@ def test_the_last_one_inside_gives_the_products_their_threads_back():
         assert threads() == before
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_sets_the_limit_itself():
+    """Nobody is inside in the child, even if somebody is in the parent."""
+    code = """
+import os
+import numpy
+from threadpoolctl import threadpool_info, threadpool_limits
+from headwork.mechanism.engines import products_on_one_thread
+def threads(): return max(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+with products_on_one_thread():
+    if os.fork() == 0:
+        threadpool_limits(2, user_api="blas")
+        with products_on_one_thread():
+            print(threads(), end=" ", flush=True)
+        print(threads(), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+    assert printed(code) == "1 2"
+
+
 def test_other_python_threads_run_meanwhile():
     array = np.ones((1, 4, 2000, 64), np.float32)
     moments: list[float] = []

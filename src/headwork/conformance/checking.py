@@ -89,6 +89,7 @@ def check(
 
 
 def _stated(stated: Stated | None, words: dict[str, Any]) -> Stated:
+    words = {name: word for name, word in words.items() if word is not None}
     names = [each.name for each in fields(Stated)]
     if unknown := next((word for word in words if word not in names), ""):
         hint = hint_at(unknown, names, "There are")

@@ -231,7 +231,11 @@ def _of_long_sums(exact: Problem, dtype: str) -> float:
 
     Fewer bits than float32 are added up in float32, whose error theirs hides.
     """
-    return max(1.0, math.sqrt(exact.Tk / SHORT_SUM)) if dtype in ("float64", "float32") else 1.0
+    return (
+        max(1.0, math.sqrt(max(exact.Tk, exact.D or 1) / SHORT_SUM))
+        if dtype in ("float64", "float32")
+        else 1.0
+    )
 
 
 @remembered()

@@ -49,17 +49,20 @@ def mistakes_beside(asked: Asked, base: Rule) -> tuple[Mistake, ...]:
 
 
 def near_rules(cases: Cases, asked: Asked, base: Rule) -> list[Rule]:
-    """The rules with one more mistake that come near to the answer on this case, the nearest first; kept."""
+    """The rules with one more mistake that come near to the answer on this case; kept.
+
+    The nearest first, and behind them those that had to be tried one by one.
+    """
     key = "near", cases.judged, base.key
     return asked.recall(key, lambda: list(_nearest_rules(cases, asked, base)))
 
 
 def _nearest_rules(cases: Cases, asked: Asked, base: Rule) -> Iterator[Rule]:
     target, others = cases.target(asked), mistakes_beside(asked, base)
+    alone: tuple[Mistake, ...] = ()
     if is_wide(target):  # all of them on every row would take minutes and gigabytes
-        if not base.hypothesis and not asked.meant:
-            yield from _mixing_to(target, others)
-        others = tuple(m for m in others if not is_mixing(m))
+        alone = _on_all_rows(target, others, (*asked.meant, *made_here(asked, base.hypothesis)))
+        others = tuple(m for m in others if m not in alone and not is_mixing(m))
         target = few_rows(target)
     try:
         worked = _worked(asked, base, others, target.problem)
@@ -68,7 +71,26 @@ def _nearest_rules(cases: Cases, asked: Asked, base: Rule) -> Iterator[Rule]:
     if worked is not None:
         yield from (base + hypothesis[-1] for hypothesis in nearest(target, worked))
     elif math.prod(asked.exact.matrix_shape) <= SMALL:
-        yield from (rule for rule in map(base.__add__, others) if cases.holds(rule, asked))
+        alone = others
+    else:
+        return
+    yield from (rule for rule in map(base.__add__, alone) if cases.holds(rule, asked))
+
+
+def _on_all_rows(
+    target: Target, mistakes: Sequence[Mistake], beside: Sequence[Mistake]
+) -> tuple[Mistake, ...]:
+    """Those of them that a few rows do not show, by themselves or for what they are made beside.
+
+    Where they are made alone, the row that is farthest off rules most of them out.
+    """
+    if any(map(is_mixing, beside)):
+        return tuple(mistakes)
+    mixing = tuple(filter(is_mixing, mistakes))
+    if beside:
+        return mixing
+    glance = Glance(target, LOOSE * float(target.tolerance.max()))
+    return tuple(filter(glance.mixes_to, mixing))
 
 
 def few_rows(target: Target) -> Target:
@@ -79,12 +101,6 @@ def few_rows(target: Target) -> Target:
 def is_mixing(mistake: Mistake) -> bool:
     """Whether it cannot be made on a few rows."""
     return mistake.mixes_queries or mistake.rewrite is not None
-
-
-def _mixing_to(target: Target, mistakes: Sequence[Mistake]) -> Iterator[Rule]:
-    """Those of them that cannot be made on a few rows, and come near to the row that is farthest off."""
-    glance = Glance(target, LOOSE * float(target.tolerance.max()))
-    yield from (Rule((m,)) for m in mistakes if is_mixing(m) and glance.mixes_to(m))
 
 
 def _worked(asked: Asked, base: Rule, others: Sequence[Mistake], problem: Problem) -> Consequences | None:

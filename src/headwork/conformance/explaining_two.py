@@ -9,17 +9,17 @@ from ..diagnosis.consequences import Consequences
 from ..diagnosis.cutting import rows_of, telling_rows
 from ..diagnosis.plan import Hypothesis, compatible
 from ..diagnosis.search import (
-    MOST_ENTRIES,
     PAIRS,
     SINGLES,
     applicable,
     known_consequences,
     narrow_ones,
+    too_many,
 )
 from ..diagnosis.target import Target
 from .cases import Cases
 from .comparing import Asked
-from .explaining_one import nearest
+from .explaining_one import few_rows, nearest
 from .grouping import grouped
 from .rules import Group, Rule, named
 
@@ -37,7 +37,7 @@ def explain_with_two(cases: Cases) -> tuple[Group, ...]:
 
 
 def _pairs(cases: Cases, first: Asked) -> tuple[Group, ...]:
-    target = _few_entries(cases.target(first), len(applicable(first.exact, first.case.step)) ** PAIRS)
+    target = _few_entries(cases.target(first), len(applicable(first.exact, first.case.step)))
     if target is None:
         return ()
     worked = known_consequences(target.problem, target.step, PAIRS)
@@ -45,17 +45,18 @@ def _pairs(cases: Cases, first: Asked) -> tuple[Group, ...]:
     return grouped(cases, [rule for rule in rules if cases.hold(rule)], worked.tried(PAIRS))
 
 
-def _few_entries(target: Target, pairs: int) -> Target | None:
-    """The answer, or some of its rows, with no more entries than can be worked out for so many pairs."""
-    if pairs * target.values.size > MOST_ENTRIES:
+def _few_entries(target: Target, count: int) -> Target | None:
+    """The answer, or some of its rows: no more entries than can be worked out for all pairs of so many."""
+    if too_many(count, PAIRS, target.values.size):
         target = rows_of(target, telling_rows(target))
-    return None if pairs * target.values.size > MOST_ENTRIES else target
+    return None if too_many(count, PAIRS, target.values.size) else target
 
 
 def _blurred(cases: Cases, first: Asked) -> tuple[Group, ...]:
-    singles = known_consequences(first.exact, first.case.step, SINGLES)
+    target = few_rows(cases.target(first))
+    singles = known_consequences(target.problem, target.step, SINGLES)
     ways = [way for way in narrow_ones(first.problem, first.case.step) if way.parameter is None]
-    near = _nearer_than_right(cases.target(first), singles)
+    near = _nearer_than_right(target, singles)
     both = [(*hypothesis, way) for hypothesis in near for way in ways]
     held = [rule for rule in map(Rule, filter(compatible, both)) if cases.hold(rule)]
     return grouped(cases, held, len(singles.hypotheses) * len(ways))

@@ -81,7 +81,7 @@ class Stated:
         for name in ("takes", "returns", "dtypes"):
             words = getattr(self, name)
             split = words.replace(",", " ").split() if isinstance(words, str) else tuple(words)
-            object.__setattr__(self, name, tuple(OTHER_NAMES.get(word, word) for word in split))
+            object.__setattr__(self, name, tuple(map(_own_name, split)))
         for name, words in WORDS.items():
             if getattr(self, name):
                 _one_of(name, getattr(self, name), words)
@@ -101,6 +101,10 @@ class Stated:
         return said | ({"sizes": self.sizes.to_dict()} if "sizes" in said else {})
 
 
+def _own_name(word: object) -> object:
+    return OTHER_NAMES.get(word, word) if isinstance(word, str) else word
+
+
 def _of_its_form(option: Field[Any], value: object) -> object:
     if value is None:
         return option.default if option.default_factory is MISSING else option.default_factory()
@@ -113,7 +117,7 @@ def _of_its_form(option: Field[Any], value: object) -> object:
 
 
 def _one_of(option: str, word: object, words: tuple[str, ...]) -> None:
-    if word not in words:
+    if not isinstance(word, str) or word not in words:
         near = difflib.get_close_matches(str(word), words, n=1)
         hint = f"Did you mean {near[0]!r}?" if near else f"It is one of: {', '.join(words)}."
         raise OptionError(f"{option} is {shown(word)}. {hint}")

@@ -116,12 +116,13 @@ def loaded(target: Target, watch: Watch) -> tuple[Callable[..., Any] | None, dic
 @contextlib.contextmanager
 def seldom_collecting() -> Iterator[None]:
     """An import keeps nearly all it makes: looking for garbage there takes a tenth of torch's import."""
-    usual = gc.get_threshold()
-    gc.set_threshold(100_000, 50, 50)
+    usual, seldom = gc.get_threshold(), (100_000, 50, 50)
+    gc.set_threshold(*seldom)
     try:
         yield
     finally:
-        gc.set_threshold(*usual)
+        if gc.get_threshold() == seldom:  # else somebody's code has set its own
+            gc.set_threshold(*usual)
 
 
 def called(function: Any, call: Call, watch: Watch) -> Outcome:

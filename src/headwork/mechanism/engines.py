@@ -53,6 +53,17 @@ _lock = threading.RLock()  # a signal handler may come in between
 _limits: list[Any] = []  # the limit, once for each that is inside
 
 
+def _forget_lock() -> None:
+    """In a forked child nobody holds it, and nobody is inside."""
+    global _lock
+    _lock = threading.RLock()
+    _limits.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_lock)
+
+
 @contextmanager
 def products_on_one_thread() -> Iterator[None]:
     """NumPy's matrix products use one thread while this lasts, in the whole process.

@@ -50,8 +50,7 @@ def blend(weight: Array, value: Array, allowed: Array) -> Array:
     keys = np.flatnonzero((~finite).any(axis=(*range(value.ndim - 2), -1)))
     seen = np.broadcast_to(allowed, np.broadcast_shapes(allowed.shape, weight.shape))[..., keys]
     odd = _sum_of_odd(weight[..., keys], value[..., keys, :], seen)
-    output += odd.astype(output.dtype)
-    return output
+    return np.asarray(output + odd.astype(output.dtype))
 
 
 def _sum_of_odd(weight: Array, value: Array, seen: Array) -> Array:
