@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from .endings import LINE_LOST, EndedError, place_in, signal_words
@@ -211,10 +211,9 @@ class Apart:
         """End it and every process that it started in its group, at once."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-        with contextlib.suppress(
-            subprocess.TimeoutExpired
-        ):  # one that hangs in a driver ends when that lets it
-            self._process.wait(5)
+        deadline = monotonic() + 5  # one that hangs in a driver ends when that lets it
+        while self._process.poll() is None and monotonic() < deadline:
+            sleep(0.002)
         self._selector.close()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream:

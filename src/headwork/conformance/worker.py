@@ -115,7 +115,10 @@ def loaded(target: Target, watch: Watch) -> tuple[Callable[..., Any] | None, dic
 
 @contextlib.contextmanager
 def seldom_collecting() -> Iterator[None]:
-    """An import keeps nearly all it makes: looking for garbage there takes a tenth of torch's import."""
+    """An import keeps nearly all it makes: looking for garbage there takes a tenth of torch's import.
+
+    What it made is not looked through later, either.
+    """
     usual, seldom = gc.get_threshold(), (100_000, 50, 50)
     gc.set_threshold(*seldom)
     try:
@@ -123,6 +126,7 @@ def seldom_collecting() -> Iterator[None]:
     finally:
         if gc.get_threshold() == seldom:  # else somebody's code has set its own
             gc.set_threshold(*usual)
+        gc.freeze()
 
 
 def called(function: Any, call: Call, watch: Watch) -> Outcome:

@@ -117,6 +117,7 @@ def _check(target: Target, limits: Limits, stated: Stated, wishes: Wishes) -> in
     with Runner(target, limits) as runner:  # its process loads while this one does
         from ..conformance.beforehand import work_ahead
         from ..conformance.checking import check
+        from .check_text import check_page
 
         with ProgressLine(BEGINNING) as progress:
             work_ahead(runner.is_loading)
@@ -129,8 +130,6 @@ def _check(target: Target, limits: Limits, stated: Stated, wishes: Wishes) -> in
     if wishes.json:
         print(json_text(found))
     else:
-        from .check_text import check_page
-
         for line in check_page(
             found, width_of_page(), plain=wishes.plain, strict=wishes.strict, file=written
         ):
