@@ -130,7 +130,7 @@ def test_the_last_one_inside_gives_the_products_their_threads_back():
         assert threads() == before
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 def test_a_forked_child_sets_the_limit_itself():
     """Nobody is inside in the child, even if somebody is in the parent."""
     code = """
@@ -226,8 +226,9 @@ assert all(np.array_equal(result, inner_right) for result in results)
 """
 
 
-def test_a_signal_handler_may_itself_call_attention():
-    printed(HANDLER, HEADWORK_ENGINE="")
+@pytest.mark.parametrize("engine", ["", "numpy"])
+def test_a_signal_handler_may_itself_call_attention(engine):
+    printed(HANDLER, HEADWORK_ENGINE=engine)
 
 
 # --- what is left behind ------------------------------------------------------------------------------

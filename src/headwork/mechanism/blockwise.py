@@ -9,8 +9,6 @@ Source: Milakov and Gimelshein 2018 (the running sum); Dao 2023, section 3.1 (bl
 from __future__ import annotations
 
 import math
-import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -28,17 +26,6 @@ QUERIES, KEYS = 128, 512  # of a block: 256 KiB of scores in float32, which stay
 MOST_THREADS = 1024
 FAR = 1e4  # beyond it, the last digits of a logsumexp do not say how many keys share the weight
 WORTH_THREADS = 1e6  # multiplications: handing a block to another thread costs some 50 µs
-_in_use = threading.Lock()
-
-
-def _forget_lock() -> None:
-    """In a forked child nobody holds it."""
-    global _in_use
-    _in_use = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_lock)
 
 
 def engine_name() -> str:
@@ -164,9 +151,8 @@ def _share(items: list[Any], multiplications: float, threads: int | None, work: 
         finally:
             waiting.clear()  # after an error nothing begins any more
 
-    # A product that used threads of its own would wait for those that the others use. The limit holds for the
-    # whole process, so one call sets it at a time; a second one would have to share the cores anyway.
-    with _in_use, products_on_one_thread(), ThreadPoolExecutor(max(threads, 1)) as pool:
+    # A product that used threads of its own would wait for those that the others use.
+    with products_on_one_thread(), ThreadPoolExecutor(max(threads, 1)) as pool:
         try:
             # One future for each thread, not for each item: Ctrl-C while one is handed over may leave a lock.
             for part in [pool.submit(take_part) for _ in range(threads)]:
